@@ -1,0 +1,44 @@
+# Everything from nothing but python3 (3.11 to 3.13): each target first makes .venv and leaves it up to date.
+# make PYTHON=/path/to/python3 chooses the Python; make test ARGS="-k queue" passes options on.
+
+BIN := .venv/bin
+export PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help venv setup demo test check bench fuzz mutation clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+venv:
+	@scripts/setup.sh
+
+setup: venv  ## make .venv, install everything, say which Java Spark will use
+	@$(BIN)/python -m pointsman.pipeline.java || echo "Everything but the Spark pipeline works without Java."
+
+demo: venv  ## show what Pointsman does
+	@$(BIN)/pointsman demo $(ARGS)
+
+test: venv  ## run the tests
+	$(BIN)/python -m pytest $(ARGS)
+
+check: venv  ## lint, formatting, types, import rules, the snippets of the docs
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy --strict
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/docs
+
+bench: venv  ## measure, and print the numbers the docs quote
+	@$(BIN)/pointsman bench $(ARGS)
+
+fuzz: venv  ## look for inputs on which two implementations disagree
+	$(BIN)/python -m tests.fuzz $(ARGS)
+
+mutation: venv  ## change the code in many places and see whether the tests notice
+	$(BIN)/python scripts/mutation.py $(ARGS)
+
+clean:  ## remove everything the other targets made, .venv too
+	rm -rf .venv build dist htmlcov .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache
+	rm -rf .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log artifacts
+	find src tests scripts docs -name __pycache__ -type d -prune -exec rm -rf {} +

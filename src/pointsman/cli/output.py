@@ -1,0 +1,46 @@
+"""What the commands print, in one way."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from pointsman.errors import PointsmanError
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+DialectName = Annotated[
+    str, typer.Option("--dialect", "-d", metavar="NAME", help="The dialect: nats, amqp, zato or mqtt.")
+]
+
+
+def show_json(value: Any) -> None:
+    """Prints a value as JSON."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def show_error(error: PointsmanError, *, as_json: bool) -> None:
+    """Prints an error to the standard error stream: its code, what is wrong, where, and what to do."""
+    if as_json:
+        typer.echo(json.dumps({"error": error.as_dict()}, ensure_ascii=False), err=True)
+        return
+    place = f"{error.place}: " if error.file else ""
+    typer.echo(f"{place}{typer.style('error', fg='red', bold=True)}[{error.code}]: {error.problem}", err=True)
+    if error.text is not None and error.file is None:
+        _show_text(error.text, error.column)
+    typer.echo(f"  help: {error.help}", err=True)
+
+
+def _show_text(text: str, column: int | None) -> None:
+    """The text with a mark under the place; what a terminal cannot show is escaped, and a long text is cut."""
+    widest = 100
+    start = 0 if column is None or column <= widest else column - widest // 2
+    shown = [_visible(character) for character in text[start : start + widest]]
+    typer.echo(f"    {''.join(shown)}", err=True)
+    if column is not None:
+        typer.echo(" " * (4 + sum(map(len, shown[: column - 1 - start]))) + "^", err=True)
+
+
+def _visible(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape", "backslashreplace").decode()

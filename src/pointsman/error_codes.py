@@ -1,0 +1,152 @@
+"""The catalogue of error codes: what each one means and what to do about it.
+
+``docs/errors.md`` is written from it (``python scripts/error_page.py``), and a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """One code of the catalogue."""
+
+    meaning: str
+    help: str
+
+
+CATALOGUE: dict[str, Entry] = {
+    # Subjects and patterns
+    "not-text": Entry(
+        "A subject or a pattern is not a string.",
+        "Pass a str; decode bytes as UTF-8 first.",
+    ),
+    "not-utf8": Entry(
+        "The text holds a lone surrogate, which no broker can send.",
+        "Decode the bytes it came from as UTF-8, and reject those that do not decode.",
+    ),
+    "empty": Entry(
+        "The subject or pattern is empty and the dialect has no empty one.",
+        "Give it at least one token.",
+    ),
+    "empty-token": Entry(
+        "A token is empty (two separators together, or one at an end) and the dialect has no empty tokens.",
+        "Remove the extra separator, or use a dialect with empty tokens (amqp, zato, mqtt).",
+    ),
+    "too-long": Entry(
+        "The text is longer than the dialect allows.",
+        "Shorten it; the limits are listed in docs/patterns.md.",
+    ),
+    "forbidden-character": Entry(
+        "A character that the dialect does not allow in this place.",
+        "Remove or replace the character; what each dialect allows is listed in docs/patterns.md.",
+    ),
+    "reserved-name": Entry(
+        "The text contains a name that the dialect keeps for itself ('zato' or 'zpsk').",
+        "Choose a name without it; the case of the letters does not matter.",
+    ),
+    "wildcard-in-subject": Entry(
+        "A subject, which is sent, holds a wildcard, which only patterns may.",
+        "Send to one exact subject, or use the text as a pattern.",
+    ),
+    "wildcard-not-alone": Entry(
+        "In MQTT, '+' and '#' must stand alone in their level.",
+        "Make the wildcard a level of its own, or remove it.",
+    ),
+    "wildcard-not-last": Entry(
+        "A wildcard for many tokens stands before the end, where the dialect does not allow it.",
+        "Move it to the end, or use the amqp or zato dialect, which allow it anywhere.",
+    ),
+    "unknown-dialect": Entry(
+        "There is no dialect of that name.",
+        "Use one of: nats, amqp, zato, mqtt.",
+    ),
+    "mixed-dialects": Entry(
+        "Two patterns of different dialects cannot be compared.",
+        "Convert one of them first: pattern.convert('…').",
+    ),
+    "intersection-too-large": Entry(
+        "The intersection of the two patterns takes more patterns than the limit to write down.",
+        "Use intersects(), which only asks whether there is one, or raise the limit.",
+    ),
+    "captures-mismatch": Entry(
+        "The captures given do not fit the wildcards of the pattern.",
+        "Pass what captures() returned: one text for a wildcard of one token, a tuple of tokens for one of many.",
+    ),
+    "cannot-carry": Entry(
+        "The target dialect has no way to write this subject.",
+        "Rename the subject, or keep it in its own dialect.",
+    ),
+    # Templates
+    "unknown-wildcard": Entry(
+        "The template refers to a wildcard that its pattern does not have.",
+        "Wildcards are numbered from 1, from left to right, in the pattern the template belongs to.",
+    ),
+    "unknown-function": Entry(
+        "The template calls a function that does not exist.",
+        "Use wildcard, partition, split, splitfromleft, splitfromright, slicefromleft, slicefromright, left or right.",
+    ),
+    "bad-arguments": Entry(
+        "The arguments of a template function are missing, too many or of the wrong kind.",
+        "docs/templates.md shows each function with its arguments.",
+    ),
+    "tail-mismatch": Entry(
+        "Pattern and template do not both end in the wildcard for many tokens.",
+        "End both with it, or neither.",
+    ),
+    "wildcard-in-template": Entry(
+        "The template holds a bare wildcard; nothing says what it stands for.",
+        "Write $1 or {{wildcard(1)}} for the first wildcard of the pattern.",
+    ),
+    "invalid-result": Entry(
+        "What the template made of a subject is not a subject itself.",
+        "Change the template so that no token comes out empty or with characters the dialect forbids.",
+    ),
+    # Naming standards
+    "wrong-shape": Entry(
+        "The subject does not have the number of tokens its naming standard asks for.",
+        "Give one token for each field of the standard.",
+    ),
+    "unknown-word": Entry(
+        "A field holds a word outside the vocabulary of its naming standard.",
+        "Use a word of the vocabulary, or add the word to the standard.",
+    ),
+    "bad-standard": Entry(
+        "A naming standard is declared wrongly.",
+        "Give it at least one field; each needs a name of its own.",
+    ),
+    # Messages
+    "bad-message": Entry(
+        "The message lacks something it must have, or a part of it has the wrong type.",
+        "docs/messages.md lists the fields and their types.",
+    ),
+    "bad-json": Entry(
+        "A text that should be JSON is not.",
+        "Correct the text at the place named.",
+    ),
+    "not-cloudevent": Entry(
+        "The JSON is not a CloudEvent of version 1.0.",
+        "A CloudEvent has specversion '1.0', id, source and type, all of them non-empty strings.",
+    ),
+    # Input from outside
+    "no-file": Entry(
+        "A file cannot be read.",
+        "Check the name and the permissions.",
+    ),
+    "bad-case": Entry(
+        "A conformance file holds something that is no case.",
+        "docs/conformance.md shows the form of each kind of case.",
+    ),
+    "bad-usage": Entry(
+        "The command was called in a way it does not understand.",
+        "Call it with --help.",
+    ),
+    "missing-extra": Entry(
+        "An optional part is not installed.",
+        "Install the extra that the message names.",
+    ),
+    "no-java": Entry(
+        "Spark needs Java 17 or 21 and none was found.",
+        "Install one (Debian: openjdk-17-jre-headless) or set JAVA_HOME; the spark extra brings one for Linux, too.",
+    ),
+}

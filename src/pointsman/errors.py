@@ -1,0 +1,113 @@
+"""Every error a user can meet, in one tree.
+
+    PointsmanError
+    ├── SubjectError     (ValueError)   a subject its dialect does not allow
+    ├── PatternError     (ValueError)   a pattern its dialect does not allow
+    ├── TemplateError    (ValueError)   a translation template that cannot work
+    ├── NamingError      (ValueError)   a subject outside its naming standard
+    ├── ConversionError  (ValueError)   a subject another dialect cannot carry
+    ├── MessageError     (ValueError)   a message that is not one
+    ├── LimitError       (ValueError)   an answer that would be larger than its limit
+    ├── InputError       (ValueError)   a file or an argument that cannot be used
+    └── MissingExtraError (ImportError) an optional part that is not installed
+
+Each error has a ``code`` from the catalogue in ``error_codes.py``, a ``problem`` (what is wrong), where it is
+(``text`` and ``column``, or ``file``, ``line`` and ``column``) and ``help`` (what to do).
+"""
+
+from __future__ import annotations
+
+from pointsman.error_codes import CATALOGUE
+
+
+class PointsmanError(Exception):
+    """The root of the tree. Catch it to catch everything that is the input's fault and not the program's."""
+
+    def __init__(
+        self,
+        code: str,
+        problem: str,
+        *,
+        text: str | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.code = code
+        self.problem = problem
+        self.help = CATALOGUE[code].help
+        self.text = text
+        self.file = file
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        place = self.place
+        return f"[{self.code}] {place + ': ' if place else ''}{self.problem}"
+
+    @property
+    def place(self) -> str:
+        """Where it is, as an editor understands it: ``file:line:column``, or ``column N``, or nothing.
+
+        >>> SubjectError("empty-token", "token 2 is empty", text="a..b", column=3).place
+        'column 3'
+        """
+        if self.file is not None:
+            return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        return "" if self.column is None else f"column {self.column}"
+
+    def as_dict(self) -> dict[str, str | int]:
+        """The error for a machine; what is not known is left out."""
+        known = {
+            "code": self.code,
+            "problem": self.problem,
+            "help": self.help,
+            "text": self.text,
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+        }
+        return {key: value for key, value in known.items() if value is not None}
+
+
+class SubjectError(PointsmanError, ValueError):
+    """A subject its dialect does not allow."""
+
+
+class PatternError(PointsmanError, ValueError):
+    """A pattern its dialect does not allow."""
+
+
+class TemplateError(PointsmanError, ValueError):
+    """A translation template that cannot work with its pattern."""
+
+
+class NamingError(PointsmanError, ValueError):
+    """A subject, or parts of one, outside the naming standard."""
+
+
+class ConversionError(PointsmanError, ValueError):
+    """A subject that another dialect cannot carry."""
+
+
+class MessageError(PointsmanError, ValueError):
+    """A message, or a text that should hold one, that is not one."""
+
+
+class LimitError(PointsmanError, ValueError):
+    """An answer that would be larger than the limit given."""
+
+
+class InputError(PointsmanError, ValueError):
+    """A file or an argument from outside that cannot be used."""
+
+
+class MissingExtraError(PointsmanError, ImportError):
+    """An optional part of Pointsman that is not installed."""
+
+    def __init__(self, extra: str, package: str) -> None:
+        super().__init__(
+            "missing-extra",
+            f'the package {package!r} is not installed; pip install "pointsman[{extra}]" brings it',
+        )

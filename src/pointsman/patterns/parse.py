@@ -1,0 +1,83 @@
+"""From the text of a pattern to its nodes, and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pointsman.errors import PatternError
+from pointsman.patterns.dialect import Dialect, Partial
+from pointsman.patterns.nodes import Glob, Literal, Many, Node, Nodes, One, Run
+from pointsman.patterns.subject import check_text
+
+ASTERISKS = re.compile(r"(\*+)")
+
+
+def parse(text: str, dialect: Dialect) -> Nodes:
+    """The nodes of a pattern.
+
+    Raises ``PatternError`` that names the character or token and the reason.
+    """
+    check_text(text, dialect, "pattern", PatternError)
+    tokens = dialect.split(text)
+    nodes: list[Node] = []
+    column = 1
+    for number, token in enumerate(tokens, 1):
+        if token == dialect.many:
+            if dialect.many_last_only and number < len(tokens):
+                raise PatternError(
+                    "wildcard-not-last",
+                    f"token {number} is {token!r}, which {dialect.with_article} pattern may hold only at the end",
+                    text=text,
+                    column=column,
+                )
+            nodes.append(Many(dialect.many_minimum))
+        elif token == dialect.one:
+            nodes.append(One())
+        elif dialect.partial is Partial.GLOB and "*" in token:
+            nodes.append(Glob(tuple(_parts(dialect.fold(token)))))
+        else:
+            if dialect.partial is Partial.INVALID:
+                _check_no_sign(text, token, column, dialect)
+            nodes.append(Literal(dialect.fold(token)))
+        column += len(token) + len(dialect.separator)
+    return tuple(nodes)
+
+
+def _parts(token: str) -> Iterator[str | Run]:
+    """The parts of a glob. Two or more asterisks together cross separators: ``***`` says no more than ``**``."""
+    for piece in ASTERISKS.split(token):
+        if piece.startswith("*"):
+            yield Run.WITHIN if len(piece) == 1 else Run.ACROSS
+        elif piece:
+            yield piece
+
+
+def _check_no_sign(text: str, token: str, column: int, dialect: Dialect) -> None:
+    for offset, character in enumerate(token):
+        if character in (dialect.one, dialect.many):
+            raise PatternError(
+                "wildcard-not-alone",
+                f"{character!r} is a part of the level {token!r}; in {dialect} a wildcard is a whole level",
+                text=text,
+                column=column + offset,
+            )
+
+
+def write(nodes: Nodes, dialect: Dialect) -> str:
+    """A text that parses into these nodes."""
+    return dialect.separator.join(_write_node(node, dialect) for node in nodes)
+
+
+def _write_node(node: Node, dialect: Dialect) -> str:
+    match node:
+        case Literal(text):
+            return text
+        case One():
+            return dialect.one
+        case Many():
+            return dialect.many
+        case Glob((Run.ACROSS,)):
+            return "***"
+        case Glob(parts):
+            return "".join(part if isinstance(part, str) else part.value for part in parts)

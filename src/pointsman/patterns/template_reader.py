@@ -1,0 +1,200 @@
+"""Reads the text of a template into pieces, one for each of its tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn, cast
+
+from pointsman.errors import PatternError, SubjectError, TemplateError
+from pointsman.patterns import functions
+from pointsman.patterns.captures import Capture
+from pointsman.patterns.functions import Tokens
+from pointsman.patterns.nodes import Glob, Literal, Many, wildcards_of
+from pointsman.patterns.parse import parse
+from pointsman.patterns.pattern import Pattern
+from pointsman.patterns.subject import Subject
+
+CALL = re.compile(r"\{\{\s*(\w+)\s*\((.*)\)\s*\}\}")
+NUMBER = re.compile(r"\s*[+-]?[0-9]{1,9}\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One token of a template."""
+
+    make: Callable[[Subject, tuple[Capture, ...]], Tokens]
+    """The tokens it stands for, from the subject and the captures of the pattern."""
+    uses: tuple[int, ...] = ()
+    """The numbers of the wildcards it uses."""
+    keeps: bool = False
+    """Whether those can be read back from the tokens it makes."""
+    is_open: bool = False
+    """Whether it may make more or fewer tokens than one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard:
+    """A wildcard that has a number."""
+
+    place: int
+    """Its place among the captures."""
+    many: bool
+    """Whether it is one for many tokens."""
+    is_open: bool
+    """Whether it may stand for more or fewer tokens than one."""
+
+
+def numbered(source: Pattern) -> list[Wildcard]:
+    """The wildcards that templates can refer to, in their order. NATS gives its many-wildcard no number."""
+    found: list[Wildcard] = []
+    place = 0
+    for node in source.nodes:
+        many = isinstance(node, Many)
+        is_open = many or (isinstance(node, Glob) and node.crosses)
+        for _ in range(wildcards_of(node)):
+            if not (many and source.dialect.many_minimum):
+                found.append(Wildcard(place, many, is_open))
+            place += 1
+    return found
+
+
+class Reader:
+    """Reads one template."""
+
+    def __init__(self, text: str, source: Pattern) -> None:
+        self.text = text
+        self.source = source
+        self.dialect = source.dialect
+        self.numbered = numbered(source)
+        self.column = 1
+
+    def pieces(self) -> list[Piece]:
+        """The pieces, in their order. Raises ``TemplateError`` with the column of the token that is wrong."""
+        *front, last = self.text.split(self.dialect.separator)
+        found = []
+        for token in front:
+            found.append(self._piece(token, is_last=False))
+            self.column += len(token) + 1
+        found.append(self._piece(last, is_last=True))
+        if self._needs_tail and last != self.dialect.many:
+            self._fail("tail-mismatch", f"the pattern ends in {self.dialect.many!r}, the template does not")
+        return found
+
+    @property
+    def _needs_tail(self) -> bool:
+        """NATS: a many-wildcard has no number, so the template has to end in one, too."""
+        return bool(self.dialect.many_minimum) and self._has_tail
+
+    @property
+    def _has_tail(self) -> bool:
+        return bool(self.source.nodes) and isinstance(self.source.nodes[-1], Many)
+
+    def _piece(self, token: str, *, is_last: bool) -> Piece:
+        if token == self.dialect.many and is_last:
+            return self._tail()
+        if token.startswith("$") and NUMBER.fullmatch(token[1:]):
+            return self._wildcard(int(token[1:]))
+        if "{{" in token or "}}" in token:
+            return self._call(token)
+        return self._literal(token)
+
+    def _tail(self) -> Piece:
+        if not self._has_tail:
+            self._fail("tail-mismatch", f"the template ends in {self.dialect.many!r}, the pattern does not")
+        uses = () if self._needs_tail else (len(self.numbered),)
+        return Piece(lambda _, captured: list(captured[-1]), uses, keeps=True, is_open=True)
+
+    def _wildcard(self, number: int) -> Piece:
+        found = self._find(number)
+        place = found.place
+        if found.many:
+            return Piece(lambda _, captured: list(captured[place]), (number,), keeps=True, is_open=True)
+        return Piece(lambda _, captured: [_text(captured[place])], (number,), keeps=True, is_open=found.is_open)
+
+    def _literal(self, token: str) -> Piece:
+        around = f"x{self.dialect.separator}{token}{self.dialect.separator}x"
+        try:
+            is_literal = isinstance(parse(around, self.dialect)[1], Literal)
+            Subject(around, self.dialect)
+        except (PatternError, SubjectError) as error:
+            is_literal = not error.code.startswith("wildcard")
+            if is_literal:
+                problem = f"{token!r} cannot be a token of {self.dialect.with_article} subject ({error.code})"
+                self._fail("invalid-result", problem)
+        if not is_literal:
+            self._fail("wildcard-in-template", f"{token!r} is a wildcard; nothing says what it stands for")
+        return Piece(lambda *_: [token])
+
+    def _call(self, token: str) -> Piece:
+        call = CALL.fullmatch(token)
+        name = call[1].lower() if call else ""
+        if not call or name not in functions.NAMES:
+            self._fail("unknown-function", f"{token!r} is no call of a function, which would be a whole token")
+        arguments = re.split(r",\s*", call[2])
+        if name == "wildcard":
+            self._count(name, arguments, 1)
+            return self._wildcard(self._number(arguments[0]))
+        if name == "partition":
+            return self._partition(arguments)
+        self._count(name, arguments, 2)
+        number = self._number(arguments[0])
+        found = self._find(number)
+        place = found.place
+        if found.many:
+            self._fail("bad-arguments", f"{name} works on one token; wildcard {number} stands for many")
+        if name == "split":
+            return self._split(number, place, arguments[1])
+        size = self._number(arguments[1])
+        function = functions.BY_NUMBER[name]
+        return Piece(
+            lambda _, captured: function(_text(captured[place]), size),
+            (number,),
+            keeps=name in functions.KEEPS_EVERYTHING,
+            is_open=name in functions.KEEPS_EVERYTHING,
+        )
+
+    def _partition(self, arguments: list[str]) -> Piece:
+        buckets, *numbers = [self._number(argument) for argument in arguments]
+        if buckets < 1:
+            self._fail("bad-arguments", f"partition needs at least one bucket, not {buckets}")
+        places = [self._find(number).place for number in numbers]
+        separator = self.dialect.separator
+
+        def make(subject: Subject, captured: tuple[Capture, ...]) -> Tokens:
+            texts = (captured[place] for place in places)
+            key = "".join(text if isinstance(text, str) else separator.join(text) for text in texts)
+            return functions.partition(key if places else subject.text, buckets)
+
+        return Piece(make, tuple(numbers))
+
+    def _split(self, number: int, place: int, delimiter: str) -> Piece:
+        if not delimiter or " " in delimiter or self.dialect.separator in delimiter:
+            self._fail("bad-arguments", f"{delimiter!r} cannot be the delimiter of split")
+        return Piece(lambda _, captured: functions.split(_text(captured[place]), delimiter), (number,), is_open=True)
+
+    def _find(self, number: int) -> Wildcard:
+        if not 1 <= number <= len(self.numbered):
+            count = len(self.numbered)
+            have = f"{count} wildcard{'' if count == 1 else 's'}" if count else "no wildcard"
+            self._fail("unknown-wildcard", f"there is no wildcard {number}; {self.source.text!r} has {have}")
+        return self.numbered[number - 1]
+
+    def _number(self, argument: str) -> int:
+        if not NUMBER.fullmatch(argument):
+            self._fail("bad-arguments", f"{argument!r} is not a number")
+        return int(argument)
+
+    def _count(self, name: str, arguments: list[str], count: int) -> None:
+        given = [] if arguments == [""] else arguments
+        if len(given) != count:
+            wanted = f"{count} argument{'' if count == 1 else 's'}"
+            self._fail("bad-arguments", f"{name} takes {wanted}; {len(given)} were given")
+
+    def _fail(self, code: str, problem: str) -> NoReturn:
+        raise TemplateError(code, problem, text=self.text, column=self.column)
+
+
+def _text(capture: Capture) -> str:
+    return cast("str", capture)
