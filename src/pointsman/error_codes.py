@@ -77,6 +77,19 @@ CATALOGUE: dict[str, Entry] = {
         "The target dialect has no way to write this subject.",
         "Rename the subject, or keep it in its own dialect.",
     ),
+    # Indexes
+    "bad-index": Entry(
+        "A file is not an index of this kind and version, or is damaged.",
+        "Build the index again and save it; an index is never the only copy of anything.",
+    ),
+    "bad-ids": Entry(
+        "There are not as many ids as patterns.",
+        "Give one id for each pattern, or none at all.",
+    ),
+    "too-many-matches": Entry(
+        "The matches are more than one Arrow list array can hold.",
+        "Use match_batches, which has no such limit, or match fewer subjects at once.",
+    ),
     # Templates
     "unknown-wildcard": Entry(
         "The template refers to a wildcard that its pattern does not have.",

@@ -53,6 +53,13 @@ def test_matching_an_invalid_subject_is_an_error_and_not_a_no() -> None:
         ("zato", "**.**.a*", "x.ab", ((), ("x",), "b")),
         ("zato", "***", "a.b", ("a.b",)),
         ("zato", "*a*a", "aaa", ("", "a")),
+        ("zato", "b*.**.a", "b.a", ("", ())),
+        ("zato", "*ab*", "aab", ("a", "")),
+        ("zato", "**.a.a**", "a.b.a.a", (("a", "b"), "")),
+        ("zato", "**.b*.a**", "b.b.a", (("b",), "", "")),
+        ("zato", "a.**.b.**.c*", "a.b.x.b.c.cd", ((), ("x", "b", "c"), "d")),
+        ("zato", "a.**.b.**.c*", "a.x.b.c", (("x",), (), "")),
+        ("zato", "x*.**.y*.**", "x1.y2.z.y3", ("1", (), "2", ("z", "y3"))),
     ],
 )
 def test_captures_are_what_the_wildcards_stand_for(
@@ -70,6 +77,91 @@ def test_captures_that_do_not_fit_are_refused(captures: tuple[str | tuple[str, .
     with pytest.raises(PatternError) as caught:
         Pattern("*.>").fill(captures)
     assert caught.value.code == "captures-mismatch"
+
+
+@pytest.mark.parametrize("capture", ["x.y", ("x", "y")])
+def test_a_wildcard_inside_a_token_is_filled_with_a_part_of_one(capture: str | tuple[str, ...]) -> None:
+    """Only one that crosses dots may be filled with dots, and neither with a tuple."""
+    with pytest.raises(PatternError):
+        Pattern("a*", "zato").fill((capture,))
+    assert Pattern("a**", "zato").fill(("x.y",)) == "ax.y"
+    with pytest.raises(PatternError):
+        Pattern("a**", "zato").fill((("x", "y"),))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "subject", "matches"),
+    [
+        ("a.**.b*", "a.b", True),
+        ("a.**.b*", "a.c", False),
+        ("a.**.b*", "a.bx", True),
+        ("a.**.b*", "a.x.b", True),
+        ("a.**.b*", "a.xb", False),
+        ("a.**.b*", "a", False),
+        ("a.**.b*", "ab", False),
+        ("**.b*", "b", True),
+        ("**.b*", "cb", False),
+        ("**.b*", "c.b", True),
+        ("**.b*.**", "c.b.d", True),
+        ("**.b*.**", "b", True),
+        ("**.b*.**", "c.d", False),
+        ("b*.**", "bx", True),
+        ("b*.**", "b.x.y", True),
+        ("b*.**", "cb", False),
+        ("a**.b", "a.b", True),
+        ("a**.b", "ab", False),
+        ("a**.b", "a.x.y.b", True),
+        ("a**b", "ab", True),
+        ("a**b", "a", False),
+        ("*a", ".a", False),
+        ("***", "a.b.c", True),
+    ],
+)
+def test_partial_wildcards_mix_with_wildcards_for_many_segments(pattern: str, subject: str, matches: bool) -> None:
+    """Zato's globs beside its ``**``, where characters and segments meet."""
+    assert Pattern(pattern, "zato").matches(subject) is matches
+
+
+@pytest.mark.parametrize(
+    ("dialect", "wide", "narrow", "contains"),
+    [
+        ("zato", "a.**.b*", "a.**.b*", True),
+        ("zato", "a.b*", "a.**.b*", False),
+        ("zato", "a.*.**.b*", "a.**.b*", False),
+        ("zato", "a.**.b*", "a.*.**.b*", True),
+        ("zato", "a**.b*", "a.**.b*", True),
+        ("zato", "a.**b*", "a.**.b*", True),
+        ("zato", "a.**.b*", "a.**b*", False),
+        ("zato", "**.b*", "**.b*", True),
+        ("zato", "b*", "**.b*", False),
+        ("zato", "**.b*", "b*", True),
+        ("zato", "*b*", "**.b*", False),
+        ("zato", "**b*", "**.b*", True),
+        ("zato", "b*.**", "b*", True),
+        ("zato", "b*", "b*.**", False),
+        ("zato", "b**", "b*.**", True),
+        ("zato", "b*.**", "b**", True),
+        ("zato", "a.**.b*.**", "a.**.b*.**", True),
+        ("zato", "a.**.b*", "a.**.b*.**", False),
+        ("zato", "**.a.**.b*", "**.a.*.**.b*", True),
+        ("zato", "**.a.*.b*", "**.a.**.b*", False),
+        ("zato", "**..b*", ".**.b*", False),
+        ("zato", "**..*", ".**.b*", False),
+        ("amqp", "#.a.*", "#.a.#", False),
+        ("amqp", "#.a.#", "#.a.*.#", True),
+        ("amqp", "*.#.a", "#.b.a", True),
+        ("amqp", "*.*.#.a", "#.b.a", False),
+        ("amqp", "a.#", "a", True),
+        ("amqp", "#.*", ".#", True),
+        ("mqtt", "+/#", "#", True),
+        ("mqtt", "+/+", "+", False),
+        ("nats", "a.*", "a.>", False),
+        ("nats", "a.>", "a", False),
+    ],
+)
+def test_containment_by_example(dialect: str, wide: str, narrow: str, contains: bool) -> None:
+    """Where blocks that may be absent, loops and ends meet."""
+    assert Pattern(wide, dialect).contains(Pattern(narrow, dialect)) is contains
 
 
 @pytest.mark.parametrize(

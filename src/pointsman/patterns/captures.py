@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from typing import cast
 
 from pointsman.errors import PatternError
 from pointsman.patterns.automaton import Automaton
@@ -62,8 +63,11 @@ def _by_tokens(nodes: Nodes, subject: Subject) -> Iterator[Capture]:
         spans = _Walk(track, [subject.dialect.fold(token) for token in subject.tokens]).spans()
     for node in nodes:
         if not isinstance(node, Literal):
-            start, stop = next(spans) or (0, 0)
-            yield subject.tokens[start:stop] if isinstance(node, Many) else subject.tokens[start]
+            start, stop = cast("tuple[int, int]", next(spans))
+            if isinstance(node, Many):
+                yield subject.tokens[start:stop]
+            else:
+                yield from subject.tokens[start:stop]
 
 
 def _positional_spans(nodes: Nodes, count: int) -> Iterator[Span]:
