@@ -34,6 +34,7 @@ bench: venv  ## measure, and print the numbers the docs quote
 
 fuzz: venv  ## look for inputs on which two implementations disagree
 	$(BIN)/python -m tests.fuzz $(ARGS)
+	$(BIN)/python -m tests.agree
 
 mutation: venv  ## change the code in many places and see whether the tests notice
 	$(BIN)/python scripts/mutation.py $(ARGS)

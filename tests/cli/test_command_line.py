@@ -162,12 +162,26 @@ def test_help_is_quick_and_imports_no_heavy_package() -> None:
     assert heavy.isdisjoint(modules)
 
 
-def test_the_demo_shows_who_gets_which_message() -> None:
-    """And says that the pipeline is still to come."""
-    result = run("demo")
-    assert result.returncode == 0
-    assert "Who gets which message" in result.stdout
-    assert "the pipeline on Spark is not built yet" in result.stdout
+@pytest.mark.parametrize(
+    ("missing", "code"),
+    [("sys.modules['pyspark'] = None", "missing-extra"), ("find_java.side_effect = none", "no-java")],
+)
+def test_the_demo_without_spark_or_java_says_what_to_install(missing: str, code: str) -> None:
+    """It ends with 2; the demo itself is run with the other tests of Spark."""
+    script = f"""
+import sys
+from unittest.mock import patch
+from pointsman.cli import main
+from pointsman.errors import PointsmanError
+none = PointsmanError("no-java", "no usable Java")
+with patch("pointsman.pipeline.java.find_java") as find_java:
+    {missing}
+    main(["demo"])
+"""
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert f"error[{code}]: " in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_the_bench_of_patterns_compares_with_regular_expressions() -> None:
@@ -175,4 +189,4 @@ def test_the_bench_of_patterns_compares_with_regular_expressions() -> None:
     result = run("bench", "patterns", "--json")
     rows = {row["name"]: row for row in json.loads(result.stdout)}
     assert rows["hostile, 4 #"]["regex"] > 10 * rows["hostile, 4 #"]["pattern"]
-    assert "Microseconds a match" in run("bench").stdout
+    assert "Microseconds a match" in run("bench", "patterns").stdout

@@ -2,35 +2,143 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
 import typer
 
+from pointsman.cli import bench_tables
 from pointsman.cli.output import AsJson, show_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 app = typer.Typer(help="Measure speed against peers.", no_args_is_help=False, rich_markup_mode=None)
 
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer patterns and messages: seconds instead of minutes.")]
+Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw the measurements, as a PNG file.")]
+
 
 @app.callback(invoke_without_command=True)
-def bench(context: typer.Context, json: AsJson = False) -> None:
+def bench(context: typer.Context, quick: Quick = False, json: AsJson = False) -> None:
     """Measure speed against peers; without a name, all of it."""
-    if context.invoked_subcommand is None:
-        patterns(json=json)
+    if context.invoked_subcommand is not None:
+        return
+    measured = {}
+    for name, measure in ALL.items():
+        results = measure(quick)
+        measured[name] = results
+        if not json:
+            bench_tables.SHOW[name](results)
+    if json:
+        show_json({name: _plain(results) for name, results in measured.items()})
 
 
 @app.command()
 def patterns(json: AsJson = False) -> None:
     """One pattern against one subject: Pattern.matches and Python's re, on ordinary and on hostile patterns."""
+    _show("patterns", _patterns(False), json)
+
+
+@app.command()
+def match(quick: Quick = False, json: AsJson = False, plot: Plot = None) -> None:
+    """One subject against up to a million patterns: the indexes, paho-mqtt's matcher, regular expressions."""
+    _check(plot)
+    results = _match(quick)
+    _show("match", results, json)
+    if plot:
+        from pointsman.bench.plot import draw, match_lines
+
+        draw(match_lines(results["rows"]), plot, "From a subject to all patterns that match it", "patterns")
+
+
+@app.command()
+def terms(quick: Quick = False, json: AsJson = False, plot: Plot = None) -> None:
+    """The metadata of a message against up to a million matchers: the index of terms, a dict, regular expressions."""
+    _check(plot)
+    results = _terms(quick)
+    _show("terms", results, json)
+    if plot:
+        from pointsman.bench.plot import draw, term_lines
+
+        draw(term_lines(results), plot, "From the metadata of a message to all matchers that fit", "matchers")
+
+
+@app.command()
+def startup(json: AsJson = False) -> None:
+    """A new process until it has its first answer, with the compiled code on disk."""
+    _show("startup", _startup(False), json)
+
+
+def _patterns(_quick: bool) -> list[Any]:
     from pointsman.bench.patterns import run
 
-    rows = run()
-    if json:
-        show_json([row.as_dict() for row in rows])
+    return run()
+
+
+def _match(quick: bool) -> dict[str, list[Any]]:
+    from pointsman.bench.match import run
+    from pointsman.bench.required import required
+
+    with _progress("match") as progress:
+        rows = run(quick, progress)
+    return {"rows": rows, "required": required(rows)}
+
+
+def _terms(quick: bool) -> list[Any]:
+    from pointsman.bench.terms import run
+
+    with _progress("terms") as progress:
+        progress("measuring")
+        return run(quick)
+
+
+def _startup(_quick: bool) -> list[Any]:
+    from pointsman.bench.startup import run
+
+    with _progress("startup") as progress:
+        progress("starting processes")
+        return run()
+
+
+ALL: dict[str, Callable[[bool], Any]] = {
+    "patterns": _patterns,
+    "match": _match,
+    "terms": _terms,
+    "startup": _startup,
+}
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Callable[[str], object]]:
+    """Says on the standard error stream what is being measured, if somebody looks at it."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
         return
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table(title="Microseconds a match (CPU, best of 5)", title_justify="left")
-    for heading in ("case", "pattern", "Pattern", "re", "re / Pattern"):
-        table.add_column(heading, justify="left" if heading in ("case", "pattern") else "right")
-    for row in rows:
-        table.add_row(row.name, row.shown, f"{row.pattern:.2f}", f"{row.regex:.2f}", f"{row.regex / row.pattern:.1f}")
-    Console().print(table)
+    with Console(stderr=True).status(name) as status:
+        yield lambda text: status.update(f"{name}: {text}")
+
+
+def _check(plot: Path | None) -> None:
+    if plot:
+        from pointsman.bench.plot import check
+
+        check(plot)
+
+
+def _show(name: str, results: Any, json: bool) -> None:
+    if json:
+        show_json(_plain(results))
+    else:
+        bench_tables.SHOW[name](results)
+
+
+def _plain(results: Any) -> Any:
+    if isinstance(results, dict):
+        return {name: _plain(rows) for name, rows in results.items()}
+    return [row.as_dict() for row in results]

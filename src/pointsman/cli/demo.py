@@ -2,74 +2,98 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
 import typer
 
-from pointsman.patterns import CIM, Pattern, Template
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from rich.console import Console
 
-EVENTS = (
-    "orders.electronics.laptops.premium",
-    "orders.electronics.phones.budget",
-    "orders.books",
-    "notifications.user.123.email",
-    "payments.eu.card.declined",
-    "inventory.berlin.low",
-)
-
-SUBSCRIBERS = (
-    ("warehouse", "orders.>", "nats"),
-    ("laptop desk", "orders.*.laptops.#", "amqp"),
-    ("premium desk", "orders.**.premium", "zato"),
-    ("user mailer", "notifications/user/+/email", "mqtt"),
-    ("fraud watch", "payments.*.card.*", "nats"),
-)
+EVENTS = 200_000
+SHOWN = 12
 
 
 def demo() -> None:
-    """Show who gets which message, on a handful of shop events.
+    """Show who gets which message: 200,000 shop events and a few hundred subscriptions, on Spark.
 
-    The pipeline on Spark is not built yet; until it is, this shows the core only.
+    Spark runs in this process alone, and ends with it.
     """
     from rich.console import Console
-    from rich.table import Table
+
+    from pointsman.pipeline import local_session, resolve, shop
+    from pointsman.pipeline.java import find_java
+    from pointsman.pipeline.session import QUICK_START
 
     console = Console()
-    subscribers = Table(title="The subscribers", title_justify="left")
-    for heading in ("name", "pattern", "dialect"):
-        subscribers.add_column(heading)
-    for row in SUBSCRIBERS:
-        subscribers.add_row(*row)
-    console.print(subscribers)
+    java = find_java()
+    started = time.monotonic()
+    with _doing(console, f"Starting Spark on Java {java.version} …"):
+        spark = local_session("pointsman demo", **QUICK_START)
+    try:
+        seconds = time.monotonic() - started
+        console.print(f"Spark {spark.version} on Java {java.version} ({java.origin}), started in {seconds:.1f} s.")
+        with _doing(console, f"Making {EVENTS:,} shop events …"):
+            messages = shop.events(spark, EVENTS).cache()
+            count = messages.count()
+            subscriptions = shop.subscriptions(spark)
+        with _doing(console, "Resolving them …"):
+            deliveries = resolve(messages, subscriptions)
+            _show(console, count, deliveries, {row.subscription_id: row.pattern for row in subscriptions.collect()})
+        with _doing(console, "Measuring …"):
+            started = time.monotonic()
+            deliveries.write.format("noop").mode("overwrite").save()
+            seconds = time.monotonic() - started
+        console.print(f"Once more, now that Spark is warm: {count / seconds:,.0f} messages a second.", highlight=False)
+    finally:
+        spark.stop()
+    _show_next(console)
 
-    table = Table(title="Who gets which message", title_justify="left")
-    table.add_column("event", no_wrap=True)
-    table.add_column("goes to")
-    for event in EVENTS:
-        table.add_row(event, ", ".join(_receivers(event)) or "[dim]nobody[/dim]")
+
+@contextmanager
+def _doing(console: Console, what: str) -> Iterator[None]:
+    """Shows what is going on: on a terminal as long as it does, elsewhere as a line."""
+    if console.is_terminal:
+        with console.status(what):
+            yield
+    else:
+        console.print(what)
+        yield
+
+
+def _show(console: Console, messages: int, deliveries: DataFrame, patterns: dict[str, str]) -> None:
+    """Runs the pipeline and prints who got how many messages, and the shortest subject of them."""
+    from pyspark.sql import functions as sf
+    from rich.table import Table
+
+    shortest = sf.min_by("subject", sf.struct(sf.length("subject"), "subject"))
+    received = (
+        deliveries.groupBy("subscription_id")
+        .agg(sf.count("*").alias("deliveries"), shortest.alias("example"))
+        .orderBy(sf.desc("deliveries"), "subscription_id")
+        .collect()
+    )
+    total = sum(row.deliveries for row in received)
+    console.print(
+        f"{messages:,} messages gave {total:,} deliveries to {len(received)} of {len(patterns)} subscriptions.\n",
+        highlight=False,
+    )
+    table = Table(title="Who got what", title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for heading in ("subscription", "pattern", "received", "for example"):
+        table.add_column(heading, justify="right" if heading == "received" else "left", no_wrap=True)
+    for row in received[:SHOWN]:
+        table.add_row(row.subscription_id, patterns[row.subscription_id], f"{row.deliveries:,}", row.example)
     console.print(table)
-
-    console.print("\n[bold]What patterns have in common[/bold]")
-    wide, narrow = Pattern("orders.#.premium", "amqp"), Pattern("orders.*.*.#", "amqp")
-    console.print(f"  {wide} and {narrow} meet in: {', '.join(sorted(map(str, wide.intersection(narrow))))}")
-
-    console.print("\n[bold]A translation[/bold]")
-    rule = Template("public.$1.notifications.$2", Pattern("internal.*.events.*"))
-    subject = "internal.graph.events.node_added"
-    console.print(f"  {subject} becomes {rule.apply(subject)}")
-
-    console.print("\n[bold]The naming standard[/bold]")
-    for name, part in CIM.parse("graph.events.structure.node_added").items():
-        console.print(f"  {name:<14}{part}")
-
-    console.print("\nThis shows the core only: the pipeline on Spark is not built yet. To try next:")
-    typer.echo("  .venv/bin/pointsman match 'orders.*.laptops.#' orders.electronics.laptops.premium --dialect amqp")
-    typer.echo("  .venv/bin/pointsman pattern compare 'a.>' '*.b.*'")
-    typer.echo("  .venv/bin/pointsman pattern convert 'a.#' --dialect amqp --to nats")
+    others = received[SHOWN:]
+    console.print(f"… and {len(others)} more, with {sum(row.deliveries for row in others):,} deliveries.\n")
 
 
-def _receivers(event: str) -> list[str]:
-    found = []
-    for name, text, dialect in SUBSCRIBERS:
-        pattern = Pattern(text, dialect)
-        if pattern.matches(event.replace(".", pattern.dialect.separator)):
-            found.append(name)
-    return found
+def _show_next(console: Console) -> None:
+    console.print("\nThis was resolve. Still to come: authorize, translate, select and deliver.")
+    console.print("To try next:")
+    typer.echo("  .venv/bin/pointsman match 'payments.*.*.declined' payments.eu.card.declined")
+    typer.echo("  .venv/bin/pointsman pattern compare 'orders.>' '*.eu.*'")
+    typer.echo("  .venv/bin/pointsman pattern convert 'orders.#' --dialect amqp --to nats")

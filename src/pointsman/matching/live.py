@@ -1,0 +1,176 @@
+"""The live index: patterns come and go while subjects are matched."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from threading import Lock
+from typing import Any, Generic, TypeVar, cast
+
+from pointsman.matching.live_cache import Result, ResultCache
+from pointsman.matching.live_changes import ChangeLog
+from pointsman.matching.live_shelf import Shelf
+from pointsman.matching.live_stats import IndexStats
+from pointsman.patterns.dialect import NATS, Dialect, find_dialect
+from pointsman.patterns.pattern import Pattern
+from pointsman.patterns.subject import Subject
+
+Value = TypeVar("Value", bound=Hashable)
+
+CACHE_SIZE = 10_000
+LOG_SIZE = 64
+"""How many changes a cached result can be compared with; an older one is worked out anew."""
+
+
+class SubjectIndex(Generic[Value]):
+    """Patterns with values, and the values whose patterns match a subject.
+
+    >>> index = SubjectIndex()
+    >>> index.add("orders.*.laptops", "stock"), index.add("orders.>", "audit")
+    (True, True)
+    >>> sorted(index.match("orders.eu.laptops"))
+    ['audit', 'stock']
+
+    A pattern is a text in the dialect of the index or a ``Pattern`` in any dialect; several dialects can stand in one
+    index. Patterns of the same tokens (after folding, where the dialect ignores case) are one pattern. Patterns that
+    only mean the same, such as ``#`` and ``#.#``, are kept apart, so that taking one away leaves the other.
+
+    ``cache_size`` results are kept, those used last; 0 keeps none. A change never leaves a result behind that it made
+    wrong, and does not throw away one that it does not concern.
+
+    Threads: any number may call anything at any time, on CPython with its global interpreter lock. Changes are made one
+    after the other, under a lock that ``match`` does not take. A call of ``match`` sees every change that had returned
+    when it began. Of those made meanwhile it may see some and not others, each of them wholly or not at all; only a
+    pair that is taken away and added again meanwhile can come twice. A call that raises leaves the index as it was. A
+    value must not call the index while it is hashed, compared or finalised: the lock might be its own thread's.
+    """
+
+    __slots__ = ("_cache", "_hits", "_lock", "_log", "_results", "_shelves", "dialect")
+
+    dialect: Dialect
+    """In which texts given as patterns are read."""
+
+    def __init__(self, dialect: str | Dialect = NATS, cache_size: int = CACHE_SIZE) -> None:
+        self.dialect = find_dialect(dialect)
+        self._lock = Lock()
+        # One for each dialect that has patterns; replaced as a whole, for readers go through it.
+        self._shelves: tuple[Shelf, ...] = ()
+        self._log = ChangeLog(LOG_SIZE)
+        self._cache = ResultCache(cache_size)
+        self._results = self._cache.results
+        self._hits = 0
+
+    def add(self, pattern: str | Pattern, value: Value) -> bool:
+        """Adds a pair of a pattern and a value; False when it was there already.
+
+        Raises ``PatternError`` for a text that is no pattern, and ``TypeError`` for a value that cannot be hashed.
+        """
+        parsed = self._pattern(pattern)
+        hash(value)
+        with self._lock:
+            shelf = self._shelf(parsed)
+            if shelf is None:
+                shelf = Shelf(parsed.dialect)
+                shelf.add(parsed, value)
+                self._shelves = (*self._shelves, shelf)
+            elif not shelf.add(parsed, value):
+                return False
+            self._log.record(parsed)
+        return True
+
+    def remove(self, pattern: str | Pattern, value: Value) -> bool:
+        """Takes a pair away; False when it was not there.
+
+        Raises ``PatternError`` for a text that is no pattern, and ``TypeError`` for a value that cannot be hashed.
+        """
+        parsed = self._pattern(pattern)
+        hash(value)
+        with self._lock:
+            shelf = self._shelf(parsed)
+            if shelf is None or not shelf.holds(parsed, value):
+                return False
+            last = shelf.pairs == 1
+            if last:
+                self._shelves = tuple(each for each in self._shelves if each is not shelf)
+            else:
+                shelf.remove(parsed, value)
+            # Without the last pattern of its dialect, a text may not be a subject any more.
+            self._log.record(parsed, to_all=last)
+        return True
+
+    def match(self, subject: str | Subject) -> list[Value]:
+        """The values of all patterns that match, one for each pair, in no particular order; the list is the caller's.
+
+        A text, or that of a ``Subject``, is matched by the patterns of each dialect in which it is a valid subject.
+        Raises ``SubjectError`` when it is valid neither in the dialect of the index nor in one that it holds patterns
+        of. The cost without the cache is linear in the tokens times the nodes of patterns they lead to.
+        """
+        if type(subject) is not str:
+            subject = self._text(subject)
+        # A hit is written out here, in the steps that cost the least.
+        results = self._results
+        if subject in results:
+            try:
+                result = results[subject]
+                results.move_to_end(subject)
+            except KeyError:  # another thread has just forgotten it
+                return self._work_out(subject, None)
+            if result[0] != self._log.version:
+                return self._work_out(subject, result)
+            self._hits += 1
+            return [*result[1]]
+        return self._work_out(subject, None)
+
+    def _work_out(self, text: str, known: Result | None) -> list[Any]:
+        """What a match gives when nothing is known, or only what held before the last changes."""
+        # Read before anything else: of a change that comes from now on, the result may know nothing.
+        version = self._log.version
+        cache = self._cache
+        if known is not None:
+            if self._log.spares(text, known[0], version):
+                self._hits += 1
+                cache.keep(text, version, known[1])
+                return [*known[1]]
+            cache.drop(text)
+        cache.misses += 1
+        found: list[Any] = []
+        valid = False
+        for shelf in self._shelves:
+            valid |= shelf.collect(text, found)
+        if not valid:
+            Subject(text, self.dialect)
+        if cache.size:
+            cache.keep(text, version, found)
+        return found
+
+    def __len__(self) -> int:
+        """The number of pairs."""
+        return sum(shelf.pairs for shelf in self._shelves)
+
+    def __contains__(self, pair: tuple[str | Pattern, Value]) -> bool:
+        """Whether the pair of a pattern and a value is there."""
+        pattern, value = pair
+        parsed = self._pattern(pattern)
+        with self._lock:
+            shelf = self._shelf(parsed)
+            return shelf is not None and shelf.holds(parsed, value)
+
+    def __iter__(self) -> Iterator[tuple[Pattern, Value]]:
+        """The pairs as they are now; later changes do not show."""
+        with self._lock:
+            return iter([pair for shelf in self._shelves for pair in shelf.all_pairs()])
+
+    def stats(self) -> IndexStats:
+        """How large the index is and what its cache does; approximate while other threads work with it."""
+        with self._lock:
+            return IndexStats.of(self._shelves, self._cache, self._hits)
+
+    def _pattern(self, pattern: str | Pattern) -> Pattern:
+        return pattern if isinstance(pattern, Pattern) else Pattern(pattern, self.dialect)
+
+    def _shelf(self, pattern: Pattern) -> Shelf | None:
+        return next((shelf for shelf in self._shelves if shelf.dialect.name == pattern.dialect.name), None)
+
+    def _text(self, subject: object) -> str:
+        """A plain text, with the hash of one; what is no text is refused as by ``Subject``."""
+        text = subject.text if isinstance(subject, Subject) else subject
+        return str.__str__(text) if isinstance(text, str) else Subject(cast(str, text), self.dialect).text

@@ -1,0 +1,124 @@
+"""The part of a live index that holds the patterns of one dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pointsman.matching.live_node import TrieNode, Values
+from pointsman.matching.live_read import make_reader
+from pointsman.matching.live_trie import Ending, Path, path_of, prune, put
+from pointsman.matching.live_walk import walk, walk_below_literal, walk_freely
+from pointsman.patterns.dialect import Dialect
+from pointsman.patterns.pattern import Pattern
+
+FEW = 16
+"""Values up to this number are copied at each change; more are shared with the readers."""
+
+
+class Shelf:
+    """Exact patterns in a dict by their folded text, all others in a trie; and a register of all, for the writers.
+
+    ``collect`` is for any thread, at any time; everything else is for the holder of the writers' lock.
+    """
+
+    __slots__ = ("_exact", "_register", "_root", "_winding", "dialect", "globs", "nodes", "pairs", "read")
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self.read = make_reader(dialect)
+        self._register: dict[str, dict[Any, Pattern]] = {}
+        self._exact: dict[str, Values] = {}
+        self._root = TrieNode()
+        # How many patterns the plain walk would not find.
+        self._winding = 0
+        self.pairs = self.globs = 0
+        self.nodes = 1
+
+    def collect(self, text: str, found: list[Any]) -> bool:
+        """Adds the values of the patterns that match; False when the text is no subject of the dialect."""
+        tokens = self.read(text)
+        if tokens is None:
+            return False
+        dialect = self.dialect
+        values = self._exact.get(text.lower() if dialect.ignores_case else text)
+        if values is not None:
+            found += values
+        # The empty subject has no token; the free walk is right for all that the plain one does.
+        if self._winding or not tokens:
+            walk_freely(self._root, tokens, text, found)
+        elif not dialect.hides_dollar or text[0] != "$":
+            walk([self._root], tokens, dialect.many_minimum, found)
+        else:
+            walk_below_literal(self._root, tokens, dialect.many_minimum, found)
+        return True
+
+    def add(self, pattern: Pattern, value: object) -> bool:
+        """Adds a pair; False when it was there. Readers see it by one assignment."""
+        path = path_of(pattern)
+        values = self._register.get(path.key)
+        if values is None:
+            values = self._register[path.key] = {value: pattern}
+            # Before the pattern is there: from then on a reader must take the walk that finds it.
+            self._count(path, 1)
+        elif value in values:
+            return False
+        else:
+            first = next(iter(values.values()))
+            values[value] = first if first.text == pattern.text else pattern
+        self.pairs += 1
+        if len(values) <= FEW:
+            self._publish(path, pattern, tuple(values))
+        elif len(values) == FEW + 1:
+            self._publish(path, pattern, values)
+        return True
+
+    def remove(self, pattern: Pattern, value: object) -> None:
+        """Takes away a pair that is there. Readers see it by one assignment."""
+        path = path_of(pattern)
+        values = self._register[path.key]
+        del values[value]
+        self.pairs -= 1
+        if not values:
+            del self._register[path.key]
+            self._withdraw(path, pattern)
+            self._count(path, -1)
+        elif len(values) <= FEW:
+            self._publish(path, pattern, tuple(values))
+
+    def _publish(self, path: Path, pattern: Pattern, values: Values) -> None:
+        """Lets readers see the values that a pattern has now."""
+        if path.ending is Ending.EXACT:
+            self._exact[path.key] = values
+        else:
+            self.nodes += put(self._root, path, pattern, values)
+
+    def _withdraw(self, path: Path, pattern: Pattern) -> None:
+        if path.ending is Ending.EXACT:
+            del self._exact[path.key]
+        else:
+            self.nodes -= prune(self._root, path, pattern)
+
+    def _count(self, path: Path, change: int) -> None:
+        self.globs += change * path.has_glob
+        self._winding += change * path.winds
+
+    def holds(self, pattern: Pattern, value: object) -> bool:
+        """Whether a pair is there."""
+        return value in self._register.get(path_of(pattern).key, {})
+
+    def all_pairs(self) -> Iterator[tuple[Pattern, Any]]:
+        """Every pair, the patterns as they were given."""
+        for values in self._register.values():
+            for value, pattern in values.items():
+                yield pattern, value
+
+    @property
+    def patterns(self) -> int:
+        """How many patterns there are."""
+        return len(self._register)
+
+    @property
+    def exact(self) -> int:
+        """How many patterns have no wildcard."""
+        return len(self._exact)
