@@ -9,7 +9,7 @@ import pytest
 
 from pointsman.errors import PatternError, SubjectError
 from pointsman.patterns import DIALECTS, Pattern, Subject
-from tests import reference
+from tests import oracle, reference
 
 PATTERN_TOKENS = {
     "nats": ["a", "b", "*", ">"],
@@ -95,3 +95,18 @@ def test_the_intersection_is_right_for_every_pair_of_short_patterns(dialect: str
             for pattern in one.intersection(other):
                 common |= matched(pattern.text, dialect)
             assert common == matched(one.text, dialect) & matched(other.text, dialect), (one, other)
+
+
+def test_zatos_patterns_of_four_segments_are_compared_rightly_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Brute force decides; where its subjects are too short to tell two patterns apart, the oracle finds a longer one."""
+    monkeypatch.setitem(PATTERN_TOKENS, "zato", ["a", "*", "**", "a*"])
+    patterns = all_patterns.__wrapped__("zato", 4)
+    assert len(patterns) == 340
+    for one in patterns:
+        mine = matched(one.text, "zato")
+        for other in patterns:
+            theirs = matched(other.text, "zato")
+            if one.contains(other) != (theirs & ~mine == 0):
+                assert one.contains(other) == oracle.contains(one.text, other.text, "zato"), (one, other)
+            if one.intersects(other) != (theirs & mine != 0):
+                assert one.intersects(other) == oracle.intersects(one.text, other.text, "zato"), (one, other)
