@@ -98,7 +98,7 @@ def test_the_intersection_is_right_for_every_pair_of_short_patterns(dialect: str
 
 
 def test_zatos_patterns_of_four_segments_are_compared_rightly_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Brute force decides; where its subjects are too short to tell two patterns apart, the oracle finds a longer one."""
+    """Brute force decides; where its subjects are too short to tell two patterns apart, the oracle does."""
     monkeypatch.setitem(PATTERN_TOKENS, "zato", ["a", "*", "**", "a*"])
     patterns = all_patterns.__wrapped__("zato", 4)
     assert len(patterns) == 340
