@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import threading
 import time
@@ -15,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from pointsman.errors import SubjectError
 from pointsman.matching.live import SubjectIndex
 from pointsman.matching.live_changes import ChangeLog
+from pointsman.matching.live_prefixes import MOST
 from pointsman.patterns import Pattern
 from tests.matching.behaviour import is_subject
 from tests.patterns.strategies import NAMES, patterns, subjects
@@ -26,9 +28,11 @@ SOME_TEXTS = st.sampled_from(NAMES).flatmap(subjects).map(str)
 class IndexMachine(RuleBasedStateMachine):
     """An index with room for three results and two changes, beside a plain list of its pairs."""
 
+    cache_size = 3
+
     def __init__(self) -> None:
         super().__init__()
-        self.index: SubjectIndex[int] = SubjectIndex("nats", cache_size=3)
+        self.index: SubjectIndex[int] = SubjectIndex("nats", cache_size=self.cache_size)
         self.index._log = ChangeLog(2)
         self.pairs: list[tuple[Pattern, int]] = []
         self.asked: list[str] = []
@@ -92,11 +96,63 @@ class IndexMachine(RuleBasedStateMachine):
         stats = self.index.stats()
         assert len(self.index) == stats.pairs == len(self.pairs)
         assert stats.patterns == len({(pattern.dialect.name, pattern.nodes) for pattern, _ in self.pairs})
-        assert stats.cache_entries <= 3
+        assert stats.cache_entries <= self.cache_size
+
+
+class MachineWithoutCache(IndexMachine):
+    """Every match walks the trie, where only the beginnings of subjects are remembered."""
+
+    cache_size = 0
 
 
 TestAnySequenceOfCalls = IndexMachine.TestCase
-TestAnySequenceOfCalls.settings = settings(max_examples=settings.default.max_examples // 4, stateful_step_count=30)
+TestAnySequenceWithoutCache = MachineWithoutCache.TestCase
+for case in (TestAnySequenceOfCalls, TestAnySequenceWithoutCache):
+    case.settings = settings(max_examples=settings.default.max_examples // 4, stateful_step_count=30)
+
+
+FAMILY = ("a.b.*", "a.b.*.d", "a.b.#", "a.*", "a.*.c.*", "a.*.#", "*.b.c.d", "#", "a.b.c.d.*.f", "a.b.c.d.#")
+"""Patterns that begin alike, so that one goes on where another ends."""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_patterns_that_begin_alike_come_and_go_in_any_order(seed: int) -> None:
+    """Each with few or many values; what is remembered of the beginning of a subject is never what held before."""
+    chance = random.Random(seed)
+    index: SubjectIndex[tuple[str, int]] = SubjectIndex("amqp", cache_size=0)
+    there: set[tuple[str, tuple[str, int]]] = set()
+    texts = ["a", "a.b", "a.b.c", "a.b.c.d", "a.b.c.d.e", "a.b.c.d.e.f", "a.b.c.d.e.f.g"]
+    before = index.stats().nodes
+    for _ in range(300):
+        pattern = chance.choice(FAMILY)
+        pair = pattern, (pattern, chance.choice((1, chance.randrange(20))))
+        if pair in there:
+            there.remove(pair)
+            assert index.remove(*pair)
+        else:
+            there.add(pair)
+            assert index.add(*pair)
+        text = chance.choice(texts)
+        assert sorted(index.match(text)) == sorted(
+            value for each, value in there if Pattern(each, "amqp").matches(text)
+        )
+    for pair in there:
+        index.remove(*pair)
+    assert index.stats().nodes == before
+
+
+def test_beginnings_are_remembered_in_bounds() -> None:
+    """Neither many of them nor large ones take more than their share of memory."""
+    index: SubjectIndex[int] = SubjectIndex(cache_size=0)
+    for number in range(100):
+        index.add("wide.>", number)
+    index.add("*.b.*", -1)
+    prefixes = index._shelves[0]._prefixes
+    for number in range(2 * MOST):
+        assert index.match(f"{number}.b.c") == [-1]
+        assert len(prefixes._known) <= MOST
+    assert len(index.match("wide.b.c")) == 101
+    assert ("wide", "b") not in prefixes._known
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 from threading import Lock
 from typing import Any, Generic, TypeVar, cast
 
-from pointsman.matching.live_cache import Result, ResultCache
+from pointsman.matching.live_cache import ResultCache
 from pointsman.matching.live_changes import ChangeLog
 from pointsman.matching.live_shelf import Shelf
 from pointsman.matching.live_stats import IndexStats
@@ -35,7 +35,8 @@ class SubjectIndex(Generic[Value]):
     only mean the same, such as ``#`` and ``#.#``, are kept apart, so that taking one away leaves the other.
 
     ``cache_size`` results are kept, those used last; 0 keeps none. A change never leaves a result behind that it made
-    wrong, and does not throw away one that it does not concern.
+    wrong, and does not throw away one that it does not concern. Which were used last is known to half of the size: one
+    of the last ``cache_size // 2`` subjects is never forgotten for another.
 
     Threads: any number may call anything at any time, on CPython with its global interpreter lock. Changes are made one
     after the other, under a lock that ``match`` does not take. A call of ``match`` sees every change that had returned
@@ -44,7 +45,7 @@ class SubjectIndex(Generic[Value]):
     value must not call the index while it is hashed, compared or finalised: the lock might be its own thread's.
     """
 
-    __slots__ = ("_cache", "_hits", "_lock", "_log", "_results", "_shelves", "dialect")
+    __slots__ = ("_cache", "_lock", "_log", "_shelves", "dialect")
 
     dialect: Dialect
     """In which texts given as patterns are read."""
@@ -56,8 +57,6 @@ class SubjectIndex(Generic[Value]):
         self._shelves: tuple[Shelf, ...] = ()
         self._log = ChangeLog(LOG_SIZE)
         self._cache = ResultCache(cache_size)
-        self._results = self._cache.results
-        self._hits = 0
 
     def add(self, pattern: str | Pattern, value: Value) -> bool:
         """Adds a pair of a pattern and a value; False when it was there already.
@@ -75,6 +74,7 @@ class SubjectIndex(Generic[Value]):
             elif not shelf.add(parsed, value):
                 return False
             self._log.record(parsed)
+            self._cache.age()
         return True
 
     def remove(self, pattern: str | Pattern, value: Value) -> bool:
@@ -95,6 +95,7 @@ class SubjectIndex(Generic[Value]):
                 shelf.remove(parsed, value)
             # Without the last pattern of its dialect, a text may not be a subject any more.
             self._log.record(parsed, to_all=last)
+            self._cache.age()
         return True
 
     def match(self, subject: str | Subject) -> list[Value]:
@@ -104,32 +105,24 @@ class SubjectIndex(Generic[Value]):
         Raises ``SubjectError`` when it is valid neither in the dialect of the index nor in one that it holds patterns
         of. The cost without the cache is linear in the tokens times the nodes of patterns they lead to.
         """
-        if type(subject) is not str:
-            subject = self._text(subject)
-        # A hit is written out here, in the steps that cost the least.
-        results = self._results
-        if subject in results:
-            try:
-                result = results[subject]
-                results.move_to_end(subject)
-            except KeyError:  # another thread has just forgotten it
-                return self._work_out(subject, None)
-            if result[0] != self._log.version:
-                return self._work_out(subject, result)
-            self._hits += 1
-            return [*result[1]]
-        return self._work_out(subject, None)
+        try:
+            # What is no text is no key either, or cannot be one.
+            return [*self._cache.fresh[subject]]  # type: ignore[index]
+        except (KeyError, TypeError):
+            pass
+        return self._work_out(subject if type(subject) is str else self._text(subject))
 
-    def _work_out(self, text: str, known: Result | None) -> list[Any]:
+    def _work_out(self, text: str) -> list[Any]:
         """What a match gives when nothing is known, or only what held before the last changes."""
-        # Read before anything else: of a change that comes from now on, the result may know nothing.
-        version = self._log.version
         cache = self._cache
-        if known is not None:
-            if self._log.spares(text, known[0], version):
-                self._hits += 1
-                cache.keep(text, version, known[1])
-                return [*known[1]]
+        # Read first, and in this order: of a change that comes from now on, the result may know nothing.
+        fresh = cache.fresh
+        version = self._log.version
+        if cache.size and (known := cache.find(text)) is not None:
+            since, values = known
+            if since == version or self._log.spares(text, since, version):
+                cache.keep(fresh, text, version, values)
+                return [*values]
             cache.drop(text)
         cache.misses += 1
         found: list[Any] = []
@@ -139,7 +132,7 @@ class SubjectIndex(Generic[Value]):
         if not valid:
             Subject(text, self.dialect)
         if cache.size:
-            cache.keep(text, version, found)
+            cache.keep(fresh, text, version, tuple(found))
         return found
 
     def __len__(self) -> int:
@@ -162,7 +155,7 @@ class SubjectIndex(Generic[Value]):
     def stats(self) -> IndexStats:
         """How large the index is and what its cache does; approximate while other threads work with it."""
         with self._lock:
-            return IndexStats.of(self._shelves, self._cache, self._hits)
+            return IndexStats.of(self._shelves, self._cache)
 
     def _pattern(self, pattern: str | Pattern) -> Pattern:
         return pattern if isinstance(pattern, Pattern) else Pattern(pattern, self.dialect)
@@ -171,6 +164,6 @@ class SubjectIndex(Generic[Value]):
         return next((shelf for shelf in self._shelves if shelf.dialect.name == pattern.dialect.name), None)
 
     def _text(self, subject: object) -> str:
-        """A plain text, with the hash of one; what is no text is refused as by ``Subject``."""
+        """A plain text; what is no text is refused as by ``Subject``."""
         text = subject.text if isinstance(subject, Subject) else subject
         return str.__str__(text) if isinstance(text, str) else Subject(cast(str, text), self.dialect).text

@@ -2,6 +2,9 @@
 
 So every change is one assignment: a new branch is built first and then attached, an empty one is detached at its top,
 and the values of a pattern are replaced as a whole, or are a dict whose keys a list takes over in one step.
+
+A match of one subject among many patterns mostly waits for memory. So a node is a dict itself, and where one pattern
+with a few values ends and no other goes on, there is no node but a leaf, the values alone. Most ends are leaves.
 """
 
 from __future__ import annotations
@@ -14,20 +17,23 @@ from pointsman.matching.live_glob import make_glob_test
 from pointsman.patterns.nodes import Glob, Literal, Many, Node, Nodes, One
 from pointsman.patterns.pattern import Pattern
 
-Values = tuple[Any, ...] | dict[Any, Pattern]
+Values = tuple[Any, ...] | dict[Any, None]
 """The values of one pattern: a few as a tuple, for that is read fastest; many as the keys of a dict."""
 
+Leaf = tuple[Any, ...] | list[Any]
+"""The values of the one pattern that leads here. A tuple: of a pattern that ends here; a list, which nobody changes: of
+one that ends here with a many-wildcard."""
 
-class TrieNode(dict[str, "TrieNode"]):
+
+class TrieNode(dict[str, "TrieNode | Leaf"]):
     """What patterns go on with after the same beginning; as a dict, what comes after a literal token.
 
-    It is the dict itself, its keys are interned and a few values are a tuple, because a match of one subject among
-    many patterns mostly waits for memory: this way it reads half as much of it.
+    In the place of a leaf a node may come; in the place of a node only nothing, when its last pattern goes.
     """
 
     __slots__ = ("ending", "globs", "many", "one", "tail", "whole")
 
-    one: TrieNode | None
+    one: TrieNode | Leaf | None
     """After a wildcard for one token."""
     many: TrieNode | None
     """After a many-wildcard that is not the end of its pattern."""
@@ -54,8 +60,8 @@ class TrieNode(dict[str, "TrieNode"]):
         single = sum(each is not None for each in (self.one, self.many, self.ending, self.tail))
         return len(self) + len(self.globs or ()) + len(self.whole or ()) + single
 
-    def follow(self, step: Node) -> TrieNode | None:
-        """The node one step further."""
+    def follow(self, step: Node) -> TrieNode | Leaf | None:
+        """What comes one step further."""
         match step:
             case Literal(text):
                 return self.get(text)
@@ -67,21 +73,26 @@ class TrieNode(dict[str, "TrieNode"]):
                 edge = self.globs.get(step) if self.globs else None
                 return edge[1] if edge else None
 
-    def attach(self, step: Node, branch: TrieNode) -> None:
-        """Puts a branch here; readers see all of it or nothing."""
-        match step:
-            case Literal(text):
+    def attach(self, step: Node, branch: TrieNode | Leaf) -> None:
+        """Puts a branch here, in place of the one that was; readers see all of it or nothing.
+
+        Leaves come after literal tokens and wildcards for one token.
+        """
+        match step, branch:
+            case Literal(text), _:
                 self[sys.intern(text)] = branch
-            case One():
+            case One(), _:
                 self.one = branch
-            case Many():
+            case Many(), TrieNode():
                 self.many = branch
-            case Glob():
+            case Glob(), TrieNode():
                 edge = (make_glob_test(step), branch)
                 if self.globs is None:
                     self.globs = {step: edge}
                 else:
                     self.globs[step] = edge
+            case _:
+                raise AssertionError(f"no leaf comes after {step}")
 
     def detach(self, step: Node) -> None:
         """Takes the branch away."""

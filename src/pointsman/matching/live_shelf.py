@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from pointsman.matching.live_node import TrieNode, Values
+from pointsman.matching.live_prefixes import Prefixes
 from pointsman.matching.live_read import make_reader
 from pointsman.matching.live_trie import Ending, Path, path_of, prune, put
-from pointsman.matching.live_walk import walk, walk_below_literal, walk_freely
+from pointsman.matching.live_walk import walk_below_literal, walk_freely
 from pointsman.patterns.dialect import Dialect
 from pointsman.patterns.pattern import Pattern
 
@@ -22,14 +23,29 @@ class Shelf:
     ``collect`` is for any thread, at any time; everything else is for the holder of the writers' lock.
     """
 
-    __slots__ = ("_exact", "_register", "_root", "_winding", "dialect", "globs", "nodes", "pairs", "read")
+    __slots__ = (
+        "_exact",
+        "_prefixes",
+        "_register",
+        "_root",
+        "_spellings",
+        "_winding",
+        "dialect",
+        "globs",
+        "nodes",
+        "pairs",
+        "read",
+    )
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
         self.read = make_reader(dialect)
-        self._register: dict[str, dict[Any, Pattern]] = {}
+        self._register: dict[str, Values] = {}
+        # The texts of patterns that were not given as their key.
+        self._spellings: dict[tuple[str, Any], str] = {}
         self._exact: dict[str, Values] = {}
         self._root = TrieNode()
+        self._prefixes = Prefixes()
         # How many patterns the plain walk would not find.
         self._winding = 0
         self.pairs = self.globs = 0
@@ -47,47 +63,54 @@ class Shelf:
         # The empty subject has no token; the free walk is right for all that the plain one does.
         if self._winding or not tokens:
             walk_freely(self._root, tokens, text, found)
-        elif not dialect.hides_dollar or text[0] != "$":
-            walk([self._root], tokens, dialect.many_minimum, found)
-        else:
+        elif dialect.hides_dollar and text[0] == "$":
             walk_below_literal(self._root, tokens, dialect.many_minimum, found)
+        else:
+            self._prefixes.walk(self._root, tokens, dialect.many_minimum, found)
         return True
 
     def add(self, pattern: Pattern, value: object) -> bool:
         """Adds a pair; False when it was there. Readers see it by one assignment."""
         path = path_of(pattern)
-        values = self._register.get(path.key)
-        if values is None:
-            values = self._register[path.key] = {value: pattern}
+        known = self._register.get(path.key, ())
+        if value in known:
+            return False
+        if not known:
             # Before the pattern is there: from then on a reader must take the walk that finds it.
             self._count(path, 1)
-        elif value in values:
-            return False
-        else:
-            first = next(iter(values.values()))
-            values[value] = first if first.text == pattern.text else pattern
+        if pattern.text != path.key:
+            self._spellings[path.key, value] = pattern.text
         self.pairs += 1
-        if len(values) <= FEW:
-            self._publish(path, pattern, tuple(values))
-        elif len(values) == FEW + 1:
-            self._publish(path, pattern, values)
+        if isinstance(known, dict):
+            known[value] = None
+        else:
+            values = (*known, value)
+            self._publish(path, pattern, values if len(values) <= FEW else dict.fromkeys(values))
+        self._prefixes.forget()
         return True
 
     def remove(self, pattern: Pattern, value: object) -> None:
         """Takes away a pair that is there. Readers see it by one assignment."""
         path = path_of(pattern)
-        values = self._register[path.key]
-        del values[value]
+        known = self._register[path.key]
+        self._spellings.pop((path.key, value), None)
         self.pairs -= 1
-        if not values:
+        if isinstance(known, dict):
+            del known[value]
+            if len(known) <= FEW:
+                self._publish(path, pattern, tuple(known))
+        elif len(known) > 1:
+            place = known.index(value)
+            self._publish(path, pattern, (*known[:place], *known[place + 1 :]))
+        else:
             del self._register[path.key]
             self._withdraw(path, pattern)
             self._count(path, -1)
-        elif len(values) <= FEW:
-            self._publish(path, pattern, tuple(values))
+        self._prefixes.forget()
 
     def _publish(self, path: Path, pattern: Pattern, values: Values) -> None:
         """Lets readers see the values that a pattern has now."""
+        self._register[path.key] = values
         if path.ending is Ending.EXACT:
             self._exact[path.key] = values
         else:
@@ -105,13 +128,17 @@ class Shelf:
 
     def holds(self, pattern: Pattern, value: object) -> bool:
         """Whether a pair is there."""
-        return value in self._register.get(path_of(pattern).key, {})
+        return value in self._register.get(path_of(pattern).key, ())
 
     def all_pairs(self) -> Iterator[tuple[Pattern, Any]]:
         """Every pair, the patterns as they were given."""
-        for values in self._register.values():
-            for value, pattern in values.items():
-                yield pattern, value
+        for key, values in self._register.items():
+            known: dict[str, Pattern] = {}
+            for value in values:
+                text = self._spellings.get((key, value), key)
+                if text not in known:
+                    known[text] = Pattern(text, self.dialect)
+                yield known[text], value
 
     @property
     def patterns(self) -> int:

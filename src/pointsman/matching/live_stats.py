@@ -25,15 +25,13 @@ class IndexStats:
     nodes: int
     """Of the tries."""
     cache_entries: int
-    cache_hits: int
-    """Matches that were answered by the cache."""
     cache_misses: int
-    """Matches that were worked out."""
+    """Matches that were worked out; all others were answered by the cache, which is too quick to count them."""
     cache_dropped: int
     """Those of the misses that found a result which a change since then may have made wrong."""
 
     @classmethod
-    def of(cls, shelves: Sequence[Shelf], cache: ResultCache, hits: int) -> IndexStats:
+    def of(cls, shelves: Sequence[Shelf], cache: ResultCache) -> IndexStats:
         """The numbers of these parts of an index."""
         patterns, exact, globs, pairs, nodes = (
             sum(getattr(shelf, name) for shelf in shelves) for name in ("patterns", "exact", "globs", "pairs", "nodes")
@@ -46,7 +44,6 @@ class IndexStats:
             globs=globs,
             nodes=nodes,
             cache_entries=cache.entries,
-            cache_hits=hits,
             cache_misses=cache.misses,
             cache_dropped=cache.dropped,
         )

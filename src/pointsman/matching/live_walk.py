@@ -10,20 +10,26 @@ and a dict is read by one call: ``found += values`` takes over its keys.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from pointsman.matching.live_node import TrieNode
+from pointsman.matching.live_node import Leaf, TrieNode
 from pointsman.patterns.subject import Subject
 
 
-def walk(  # noqa: C901 - written out, because this is what a match costs
-    nodes: list[TrieNode], tokens: list[str], many_minimum: int, found: list[Any]
-) -> None:
+def walk(nodes: list[TrieNode], tokens: list[str], many_minimum: int, found: list[Any]) -> None:
     """Adds the values of the patterns that match, in a trie where many-wildcards come last and there are no globs.
 
     There must be a token. One way leads to each node, so none is met twice.
     """
     last = tokens.pop()
+    nodes = advance(nodes, tokens, found)
+    if nodes:
+        finish(nodes, last, many_minimum, found)
+
+
+def advance(nodes: list[TrieNode], tokens: Iterable[str], found: list[Any]) -> list[TrieNode]:
+    """The nodes that these tokens lead to, in such a trie, when others follow; adds what matches whatever follows."""
     for token in tokens:
         following: list[TrieNode] = []
         for node in nodes:
@@ -32,33 +38,53 @@ def walk(  # noqa: C901 - written out, because this is what a match costs
                 found += tail
             child = node.get(token)
             if child is not None:
-                following.append(child)
+                if type(child) is TrieNode:
+                    following.append(child)
+                elif type(child) is list:
+                    found += child
             child = node.one
             if child is not None:
-                following.append(child)
+                if type(child) is TrieNode:
+                    following.append(child)
+                elif type(child) is list:
+                    found += child
         if not following:
-            return
+            return following
         nodes = following
+    return nodes
+
+
+def finish(nodes: list[TrieNode], last: str, many_minimum: int, found: list[Any]) -> None:
+    """Adds what matches from these nodes with one more token, the last."""
     for node in nodes:
         tail = node.tail
         if tail is not None:
             found += tail
         child = node.get(last)
         if child is not None:
-            ending = child.ending
-            if ending is not None:
-                found += ending
-            tail = child.tail
-            if tail is not None and not many_minimum:
-                found += tail
+            if type(child) is tuple:
+                found += child
+            else:
+                end(child, many_minimum, found)
         child = node.one
         if child is not None:
-            ending = child.ending
-            if ending is not None:
-                found += ending
-            tail = child.tail
-            if tail is not None and not many_minimum:
-                found += tail
+            if type(child) is tuple:
+                found += child
+            else:
+                end(child, many_minimum, found)
+
+
+def end(child: TrieNode | Leaf, many_minimum: int, found: list[Any]) -> None:
+    """Adds what ends where the last token leads to."""
+    if type(child) is TrieNode:
+        ending = child.ending
+        if ending is not None:
+            found += ending
+        tail = child.tail
+        if tail is not None and not many_minimum:
+            found += tail
+    elif type(child) is tuple or not many_minimum:
+        found += child
 
 
 def walk_below_literal(root: TrieNode, tokens: list[str], many_minimum: int, found: list[Any]) -> None:
@@ -74,49 +100,55 @@ def walk_freely(root: TrieNode, tokens: list[str], text: str, found: list[Any]) 
     """Adds the values of the patterns that match, in any trie of a dialect whose many-wildcard may stand for nothing.
 
     A node after a many-wildcard, once reached, stays: the wildcard takes every token that comes. A node beyond it may
-    be met again with a later token, and what matches from there whatever follows is added the first time only.
+    be met again with a later token, and what matches from there whatever follows is added the first time only. Nodes
+    that were met are held, so that no new one is taken for them.
     """
-    nodes = [root]
+    nodes: list[TrieNode | tuple[Any, ...]] = [root]
     staying: dict[int, TrieNode] = {}
-    passed: set[int] = set()
+    passed: dict[int, TrieNode] = {}
     for token in tokens:
         _stay(nodes, staying)
-        following: list[TrieNode] = []
+        following: list[TrieNode | tuple[Any, ...]] = []
         for node in (*nodes, *staying.values()):
+            if isinstance(node, tuple):
+                continue
             _pass(node, text, passed, found)
-            child = node.get(token)
-            if child is not None:
-                following.append(child)
-            child = node.one
-            if child is not None:
-                following.append(child)
+            children: list[TrieNode | Leaf | None] = [node.get(token), node.one]
             globs = node.globs
             if globs is not None:
-                following += [branch for test, branch in list(globs.values()) if test(token)]
+                children += [branch for test, branch in list(globs.values()) if test(token)]
+            for child in children:
+                if isinstance(child, list):
+                    found += child
+                elif child is not None:
+                    following.append(child)
         nodes = following
     _stay(nodes, staying)
     for node in (*nodes, *staying.values()):
+        if isinstance(node, tuple):
+            found += node
+            continue
         _pass(node, text, passed, found)
         ending = node.ending
         if ending is not None:
             found += ending
 
 
-def _stay(nodes: list[TrieNode], staying: dict[int, TrieNode]) -> None:
+def _stay(nodes: list[TrieNode | tuple[Any, ...]], staying: dict[int, TrieNode]) -> None:
     """Reaches the nodes after the many-wildcards here, which may stand for nothing."""
     for node in nodes:
-        after = node.many
+        after = None if isinstance(node, tuple) else node.many
         while after is not None and id(after) not in staying:
             staying[id(after)] = after
             after = after.many
 
 
-def _pass(node: TrieNode, text: str, passed: set[int], found: list[Any]) -> None:
+def _pass(node: TrieNode, text: str, passed: dict[int, TrieNode], found: list[Any]) -> None:
     """Adds what matches from this node on, whatever follows, unless that was done before."""
     tail, whole = node.tail, node.whole
     if (tail is None and whole is None) or id(node) in passed:
         return
-    passed.add(id(node))
+    passed[id(node)] = node
     if tail is not None:
         found += tail
     if whole is not None:

@@ -34,7 +34,8 @@ class Subject:
     def of(cls, subject: str | Subject, dialect: Dialect) -> Subject:
         """The subject in this dialect; one of another dialect is read anew, by its text."""
         if isinstance(subject, Subject):
-            return subject if subject.dialect == dialect else cls(subject.text, dialect)
+            same = subject.dialect is dialect or subject.dialect == dialect
+            return subject if same else cls(subject.text, dialect)
         return cls(subject, dialect)
 
     def __setattr__(self, name: str, value: object) -> None:
