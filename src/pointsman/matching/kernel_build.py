@@ -23,6 +23,7 @@ BLOCK = 256
 EMPTY = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 LOW = np.uint64(0xFFFF_FFFF)
 HALF = np.uint64(32)
+BYTE = np.uint64(8)
 PRIME = np.uint64(0x0000_0100_0000_01B3)
 SPREAD = np.uint64(0x9E37_79B9_7F4A_7C15)
 BLEND = np.uint64(0xD6E8_FEB8_6659_FD93)
@@ -44,8 +45,8 @@ def edge_place(node, token, mask):
 
 
 @njit(cache=True, nogil=True)
-def find_token(slots, token_offsets, token_bytes, data, start, stop, hashed):
-    """The number of a token in the vocabulary, or -1."""
+def find_token(slots, token_offsets, token_words, token_bytes, data, start, stop, hashed, word):
+    """The number of a token in the vocabulary, or -1. ``word`` is its last eight bytes, which mostly are all of it."""
     mask = np.uint64(len(slots) - 1)
     place = np.int64(hashed & mask)
     tag = hashed >> HALF
@@ -56,9 +57,9 @@ def find_token(slots, token_offsets, token_bytes, data, start, stop, hashed):
         if slot >> HALF == tag:
             number = np.int64(slot & LOW) - 1
             first = token_offsets[number]
-            if token_offsets[number + 1] - first == stop - start:
+            if token_words[number] == word and token_offsets[number + 1] - first == stop - start:
                 same = True
-                for offset in range(stop - start):
+                for offset in range(stop - start - 8):
                     if token_bytes[first + offset] != data[start + offset]:
                         same = False
                         break
@@ -116,7 +117,20 @@ def with_more_edges(edges):
 
 @njit(cache=True, nogil=True)
 def intern_block(
-    data, offsets, kinds, signs, seed, slots, hashes, token_offsets, token_bytes, known, tokens, starts, tails
+    data,
+    offsets,
+    kinds,
+    signs,
+    seed,
+    slots,
+    hashes,
+    token_offsets,
+    token_words,
+    token_bytes,
+    known,
+    tokens,
+    starts,
+    tails,
 ):
     """The tokens of a block of patterns as numbers, new ones added to the vocabulary, which must have the room.
 
@@ -139,8 +153,10 @@ def intern_block(
         while position <= stop:
             end = position
             hashed = seed
+            word = np.uint64(0)
             while end < stop and data[end] != separator:
                 hashed = (hashed ^ np.uint64(data[end])) * PRIME
+                word = (word << BYTE) | np.uint64(data[end])
                 end += 1
             size = end - position
             token = np.int64(-1)
@@ -153,10 +169,11 @@ def intern_block(
                 token = np.int64(ONE_TOKEN)
             else:
                 hashed = mixed(hashed)
-                token = find_token(slots, token_offsets, token_bytes, data, position, end, hashed)
+                token = find_token(slots, token_offsets, token_words, token_bytes, data, position, end, hashed, word)
                 if token < 0:
                     token = known
                     hashes[known] = hashed
+                    token_words[known] = word
                     first = token_offsets[known]
                     for offset in range(size):
                         token_bytes[first + offset] = data[position + offset]
@@ -210,6 +227,7 @@ def build_trie(data, offsets, kinds, signs, seed):
     slots = np.zeros(1 << 6, np.uint64)
     hashes = np.empty(1, np.uint64)
     token_offsets = np.zeros(2, np.int64)
+    token_words = np.empty(1, np.uint64)
     token_bytes = np.empty(1, np.uint8)
     known = 0
     edges = np.full(1 << 12, EMPTY, np.uint64)
@@ -226,6 +244,7 @@ def build_trie(data, offsets, kinds, signs, seed):
         if known + room > len(hashes):
             hashes = grown(hashes, 2 * (known + room))
             token_offsets = grown(token_offsets, 2 * (known + room) + 1)
+            token_words = grown(token_words, 2 * (known + room))
             slots = filed_slots(hashes, known, 2 * len(hashes))
         if token_offsets[known] + room > len(token_bytes):
             token_bytes = grown(token_bytes, 2 * (token_offsets[known] + room))
@@ -240,6 +259,7 @@ def build_trie(data, offsets, kinds, signs, seed):
             slots,
             hashes,
             token_offsets,
+            token_words,
             token_bytes,
             known,
             tokens,
@@ -259,15 +279,13 @@ def build_trie(data, offsets, kinds, signs, seed):
             if kinds[first + local] == TRIE:
                 lists[first + local] = 2 * places[local] + tails[local]
     slots = filed_slots(hashes, known, 2 * known + 2)
-    return (
-        lists,
+    vocabulary = (
         slots,
         token_offsets[: known + 1].copy(),
+        token_words[:known].copy(),
         token_bytes[: token_offsets[known]].copy(),
-        edges,
-        nodes,
-        deepest,
     )
+    return lists, vocabulary, edges, nodes, deepest
 
 
 @njit(cache=True, nogil=True)

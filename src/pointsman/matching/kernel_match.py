@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from pointsman.matching.kernel_build import (
+    BYTE,
     EMPTY,
     FIRST_TOKEN,
     HALF,
@@ -66,7 +67,7 @@ def read_subjects(
     data, offsets, present, dialect, separator, seed, vocabulary, width, tokens, token_counts, dollar, valid
 ):
     """The tokens of a block of subjects as numbers, -1 for those that no pattern has; and which rows are subjects."""
-    slots, token_offsets, token_bytes = vocabulary
+    slots, token_offsets, token_words, token_bytes = vocabulary
     for row in range(len(present)):
         start, stop = offsets[row], offsets[row + 1]
         valid[row] = present[row] and is_subject(data, start, stop, dialect)
@@ -79,12 +80,16 @@ def read_subjects(
         position = start
         while position <= stop:
             hashed = seed
+            word = np.uint64(0)
             end = position
             while end < stop and data[end] != separator:
                 hashed = (hashed ^ np.uint64(data[end])) * PRIME
+                word = (word << BYTE) | np.uint64(data[end])
                 end += 1
             if total < width:
-                tokens[base + total] = find_token(slots, token_offsets, token_bytes, data, position, end, mixed(hashed))
+                tokens[base + total] = find_token(
+                    slots, token_offsets, token_words, token_bytes, data, position, end, mixed(hashed), word
+                )
             total += 1
             position = end + 1
         token_counts[row] = total

@@ -16,6 +16,7 @@ from pointsman.matching.storage import Arrays
 from pointsman.patterns import Dialect, Pattern, Subject
 
 CODES = {"nats": kernel_text.NATS, "amqp": kernel_text.AMQP, "zato": kernel_text.ZATO, "mqtt": kernel_text.MQTT}
+VOCABULARY = ("slots", "token_offsets", "token_words", "token_bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Part:
     def build(cls, dialect: Dialect, rows: Texts, kinds: npt.NDArray[np.uint8], first: int, seed: int) -> Part:
         """The part for these patterns, whose numbers begin with ``first``. ``rows`` must be folded."""
         numbers = np.arange(first, first + len(rows), dtype=np.int32)
-        lists, slots, token_offsets, token_bytes, edges, nodes, deepest = kernel_build.build_trie(
+        lists, vocabulary, edges, nodes, deepest = kernel_build.build_trie(
             rows.data,
             rows.offsets,
             kinds,
@@ -53,9 +54,7 @@ class Part:
         root = kernel_build.mark_nodes(edges, nodes, list_offsets)
         globs = np.flatnonzero(kinds == kernel_text.GLOB)
         arrays: Arrays = {
-            "slots": slots,
-            "token_offsets": token_offsets,
-            "token_bytes": token_bytes,
+            **dict(zip(VOCABULARY, vocabulary, strict=True)),
             "edges": edges,
             "list_offsets": list_offsets,
             "members": np.concatenate([members, numbers[globs]]),
@@ -90,7 +89,7 @@ class Part:
             CODES[self.dialect.name],
             np.uint8(ord(self.dialect.separator)),
             arrays["marks"][3],
-            (arrays["slots"], arrays["token_offsets"], arrays["token_bytes"]),
+            tuple(arrays[name] for name in VOCABULARY),
             arrays["edges"],
             arrays["marks"],
             arrays["list_offsets"],

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from pointsman.errors import InputError
 
 MAGIC = b"POINTSMAN-INDEX\n"
-VERSION = 1
+VERSION = 2
 PREFIX = struct.Struct("<16sIIQ")
 ALIGNMENT = 64
 
