@@ -99,20 +99,28 @@ def filed_slots(hashes, known, room):
 
 
 @njit(cache=True, nogil=True)
-def with_more_edges(edges):
-    """The same edges in a table of twice the size."""
-    capacity = len(edges)
-    larger = np.full(capacity * 2, EMPTY, np.uint64)
+def resized_edges(edges, capacity):
+    """The same edges in a table for so many, a power of two."""
+    resized = np.full(2 * capacity, EMPTY, np.uint64)
     mask = np.uint64(capacity - 1)
-    for source in range(0, capacity, 2):
+    for source in range(0, len(edges), 2):
         key = edges[source]
         if key != EMPTY:
             place = edge_place(key >> HALF, key & LOW, mask)
-            while larger[2 * place] != EMPTY:
+            while resized[2 * place] != EMPTY:
                 place = (place + 1) & np.int64(mask)
-            larger[2 * place] = key
-            larger[2 * place + 1] = edges[source + 1]
-    return larger
+            resized[2 * place] = key
+            resized[2 * place + 1] = edges[source + 1]
+    return resized
+
+
+@njit(cache=True, nogil=True)
+def capacity_for(nodes):
+    """The size of the table for the edges to so many nodes: two thirds of it full, at the most."""
+    capacity = 1 << 11
+    while 3 * nodes > 2 * capacity:
+        capacity *= 2
+    return capacity
 
 
 @njit(cache=True, nogil=True)
@@ -230,7 +238,7 @@ def build_trie(data, offsets, kinds, signs, seed):
     token_words = np.empty(1, np.uint64)
     token_bytes = np.empty(1, np.uint8)
     known = 0
-    edges = np.full(1 << 12, EMPTY, np.uint64)
+    edges = np.full(2 * capacity_for(1), EMPTY, np.uint64)
     nodes = 1
     deepest = 0
     tokens = np.empty(1, np.int64)
@@ -273,11 +281,15 @@ def build_trie(data, offsets, kinds, signs, seed):
             longest = max(longest, starts[local + 1] - starts[local])
         for level in range(longest):
             if 3 * (nodes + size) > len(edges):
-                edges = with_more_edges(edges)
+                # Four times the size, unless less will do when the other patterns bring as many nodes as these.
+                expected = (nodes + size) * count // last
+                edges = resized_edges(edges, min(2 * len(edges), capacity_for(max(nodes + size, expected))))
             nodes = insert_level(edges, tokens, starts, level, places, size, nodes)
         for local in range(size):
             if kinds[first + local] == TRIE:
                 lists[first + local] = 2 * places[local] + tails[local]
+    if 2 * capacity_for(nodes) < len(edges):
+        edges = resized_edges(edges, capacity_for(nodes))
     slots = filed_slots(hashes, known, 2 * known + 2)
     vocabulary = (
         slots,
