@@ -14,7 +14,7 @@ venv:
 	@scripts/setup.sh
 
 setup: venv  ## make .venv, install everything, say which Java Spark will use
-	@$(BIN)/python -m pointsman.pipeline.java || echo "Everything but the Spark pipeline works without Java."
+	@$(BIN)/python -c "from pointsman.pipeline.java import main; raise SystemExit(main())" || echo "Everything but the Spark pipeline works without Java."
 
 demo: venv  ## show what Pointsman does
 	@$(BIN)/pointsman demo $(ARGS)

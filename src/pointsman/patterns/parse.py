@@ -37,8 +37,8 @@ def parse(text: str, dialect: Dialect) -> Nodes:
         elif dialect.partial is Partial.GLOB and "*" in token:
             nodes.append(Glob(tuple(_parts(dialect.fold(token)))))
         else:
-            if dialect.partial is Partial.INVALID:
-                _check_no_sign(text, token, column, dialect)
+            if dialect.partial is Partial.INVALID and (dialect.one in token or dialect.many in token):
+                raise _sign_in_token(text, token, column, dialect)
             nodes.append(Literal(dialect.fold(token)))
         column += len(token) + len(dialect.separator)
     return tuple(nodes)
@@ -53,15 +53,14 @@ def _parts(token: str) -> Iterator[str | Run]:
             yield piece
 
 
-def _check_no_sign(text: str, token: str, column: int, dialect: Dialect) -> None:
-    for offset, character in enumerate(token):
-        if character in (dialect.one, dialect.many):
-            raise PatternError(
-                "wildcard-not-alone",
-                f"{character!r} is a part of the level {token!r}; in {dialect} a wildcard is a whole level",
-                text=text,
-                column=column + offset,
-            )
+def _sign_in_token(text: str, token: str, column: int, dialect: Dialect) -> PatternError:
+    offset = min(place for sign in (dialect.one, dialect.many) if (place := token.find(sign)) >= 0)
+    return PatternError(
+        "wildcard-not-alone",
+        f"{token[offset]!r} is a part of the level {token!r}; in {dialect} a wildcard is a whole level",
+        text=text,
+        column=column + offset,
+    )
 
 
 def write(nodes: Nodes, dialect: Dialect) -> str:

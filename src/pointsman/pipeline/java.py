@@ -178,7 +178,3 @@ def main() -> int:
     except PointsmanError as error:
         print(error, error.help, sep="\n", file=sys.stderr)
         return 2
-
-
-if __name__ == "__main__":
-    sys.exit(main())
