@@ -27,6 +27,7 @@ RUN = ("pycon", "console")
 NOT_CODE = ("json", "mermaid", "text")
 """Kinds of blocks that there is nothing to run of."""
 ANY_LINES = "…"
+ON_SPARK = [ROOT / "docs" / "pipeline.md"]
 
 FENCE = re.compile(r"^(\s*)```(\S*)\s*$")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -136,7 +137,12 @@ def is_as_written(got: str, written: list[str]) -> bool:
     return re.fullmatch(expression, "".join(line + "\n" for line in tidy(got.splitlines()))) is not None
 
 
-@pytest.mark.parametrize("page", pages_with("pycon"), ids=name_of)
+def marked(page: Path) -> object:
+    """The page as a parameter; one that starts Spark runs in the process that all such tests run in."""
+    return pytest.param(page, marks=[pytest.mark.spark, pytest.mark.xdist_group("spark")] if page in ON_SPARK else [])
+
+
+@pytest.mark.parametrize("page", [marked(page) for page in pages_with("pycon")], ids=name_of)
 def test_the_python_examples_of_a_page_give_what_it_shows(page: Path) -> None:
     """The blocks of one page are one session, in their order."""
     lines = [""] * len(page.read_text(encoding="utf-8").splitlines())
