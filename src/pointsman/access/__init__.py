@@ -1,0 +1,1 @@
+"""Who may publish and subscribe to what."""

@@ -1,0 +1,1 @@
+"""What a message must say: SQL predicates and metadata conditions."""

@@ -1,0 +1,1 @@
+"""How a destination is chosen: one strategy, one file."""

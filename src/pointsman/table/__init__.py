@@ -1,0 +1,1 @@
+"""What an operator writes: the routing table, loaded from one YAML file."""
