@@ -4,6 +4,7 @@ A file holds a list of cases; what a case asks is told by its fields, so that ki
 """
 
 from pointsman.conformance.files import load_cases
-from pointsman.conformance.judge import Outcome, judge, judge_file
+from pointsman.conformance.judge import judge, judge_file
+from pointsman.conformance.outcome import Outcome
 
 __all__ = ["Outcome", "judge", "judge_file", "load_cases"]

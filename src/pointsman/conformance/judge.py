@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pointsman.conformance.files import Case, load_cases
+from pointsman.conformance.outcome import Outcome, refuse_faulty_case
 from pointsman.errors import InputError, PatternError, PointsmanError, SubjectError
 from pointsman.patterns import Pattern, Subject, Template
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The verdict on one case."""
-
-    case: Case
-    expected: Any
-    got: Any
-    passed: bool
 
 
 def judge_file(path: Path) -> Iterator[Outcome]:
@@ -55,7 +44,7 @@ def _match(case: Case) -> Outcome:
             got = None
             passed = expected is None or expected is False
     except PatternError as error:
-        _not_about_the_dialect(error)
+        refuse_faulty_case(error)
         got = None
         passed = expected is None
     return Outcome(case, expected, got, passed)
@@ -69,7 +58,7 @@ def _validation(case: Case) -> Outcome:
         make(case["value"], case["dialect"])
         got = True
     except (PatternError, SubjectError) as error:
-        _not_about_the_dialect(error)
+        refuse_faulty_case(error)
         got = False
     return Outcome(case, case["valid"], got, got == case["valid"])
 
@@ -82,7 +71,7 @@ def _relation(case: Case) -> Outcome:
     try:
         got = relation(Pattern(case["a"], case["dialect"]), Pattern(case["b"], case["dialect"]))
     except PatternError as error:
-        _not_about_the_dialect(error)
+        refuse_faulty_case(error)
         got = False
     return Outcome(case, case["expected"], got, got == case["expected"])
 
@@ -102,7 +91,7 @@ def _transform(case: Case) -> Outcome:
         source = Pattern(case["src"] or ">", case["dialect"])
         got = Template(case["dest"], source).apply(case["input"])
     except PointsmanError as error:
-        _not_about_the_dialect(error)
+        refuse_faulty_case(error)
         got = None
     return Outcome(case, case["output"], got, got == case["output"])
 
@@ -113,7 +102,7 @@ def _intersection(case: Case) -> Outcome:
         found = Pattern(case["a"], case["dialect"]).intersection(Pattern(case["b"], case["dialect"]))
         got = sorted(map(str, found))
     except PatternError as error:
-        _not_about_the_dialect(error)
+        refuse_faulty_case(error)
         got = []
     expected = [] if case["output"] is None else [case["output"]]
     return Outcome(case, expected, got, got == expected)
@@ -127,9 +116,3 @@ KINDS: dict[str, Callable[[Case], Outcome]] = {
     "output": _intersection,
 }
 """The field that tells what a case is about, looked for in this order."""
-
-
-def _not_about_the_dialect(error: PointsmanError) -> None:
-    """A misspelt dialect is the case's fault and no rejection."""
-    if error.code in ("unknown-dialect", "not-text"):
-        raise InputError("bad-case", error.problem) from None
