@@ -141,6 +141,85 @@ CATALOGUE: dict[str, Entry] = {
         "The JSON is not a CloudEvent of version 1.0.",
         "A CloudEvent has specversion '1.0', id, source and type, all of them non-empty strings.",
     ),
+    # Access rules
+    "bad-access-line": Entry(
+        "A line of access rules is not one.",
+        "Write pub= or sub= and one pattern on each line: pub=orders.*",
+    ),
+    "bad-access-rules": Entry(
+        "Access rules in plain data do not have the form they must have.",
+        "Give lists of patterns under publish and subscribe, and the same under deny; docs/access.md shows it.",
+    ),
+    "duplicate-principal": Entry(
+        "Two principals have the same name.",
+        "Put the rules of both into one principal, or rename one.",
+    ),
+    "unknown-operation": Entry(
+        "There is no operation of that name.",
+        "Use publish or subscribe.",
+    ),
+    # Predicates and metadata conditions
+    "bad-predicate": Entry(
+        "The text is no SQL expression.",
+        "Correct it at the column named; docs/predicates.md shows what a predicate looks like.",
+    ),
+    "predicate-construct": Entry(
+        "The predicate uses a part of SQL that predicates do not have.",
+        "docs/predicates.md lists all that they have; each comparison is of one field with one literal.",
+    ),
+    "predicate-literal": Entry(
+        "A literal cannot be used in its place.",
+        "docs/predicates.md says which literals there are and what each field compares with.",
+    ),
+    "unknown-field": Entry(
+        "The predicate names a field that no message has.",
+        "Use a field that docs/predicates.md lists; text is written in single quotes.",
+    ),
+    "predicate-too-long": Entry(
+        "The text of the predicate, or the path of a field in it, is longer than the limit.",
+        "Shorten it, or split it over several routes.",
+    ),
+    "predicate-too-deep": Entry(
+        "Parentheses and NOT are nested deeper than the limit.",
+        "Remove parentheses that change nothing, or split the predicate over several routes.",
+    ),
+    "bad-condition": Entry(
+        "The data does not describe a metadata condition.",
+        "Correct it at the place named; docs/conditions.md shows the form of each condition.",
+    ),
+    # Routing strategies
+    "no-destinations": Entry(
+        "There is no destination to choose from, or all of them have the weight 0.",
+        "Name at least one destination with a weight above 0.",
+    ),
+    "bad-destinations": Entry(
+        "Two destinations have one name, or one has a weight that is no whole number from 0.",
+        "Give each destination a name of its own and a whole number as its weight.",
+    ),
+    "no-key": Entry(
+        "A sticky choice was asked for without a key.",
+        "Say which part of the message is the key, and send no message without it.",
+    ),
+    "bad-setting": Entry(
+        "A setting of a strategy is outside of what it may be.",
+        "docs/strategies.md lists the settings of each strategy and their limits.",
+    ),
+    "bad-answer": Entry(
+        "The answer to a scattered request is not a value that JSON can carry.",
+        "Answer with texts, finite numbers, truth values, null, lists and objects.",
+    ),
+    "unknown-saga": Entry(
+        "An event has the correlation id of no saga, and does not start one.",
+        "Send the starting event first; check the correlation id; a saga that ended long ago is forgotten.",
+    ),
+    "bad-saga": Entry(
+        "A saga is declared wrongly.",
+        "Correct what the path in the message leads to; docs/strategies.md shows the form.",
+    ),
+    "bad-state": Entry(
+        "Data that should hold the state of a strategy does not, or belongs to another one.",
+        "Give back what as_data() gave; start anew if it is lost.",
+    ),
     # Input from outside
     "no-file": Entry(
         "A file cannot be read.",

@@ -7,7 +7,10 @@
     ├── NamingError      (ValueError)   a subject outside its naming standard
     ├── ConversionError  (ValueError)   a subject another dialect cannot carry
     ├── MessageError     (ValueError)   a message that is not one
+    ├── PredicateError   (ValueError)   a predicate that cannot be read
     ├── LimitError       (ValueError)   an answer that would be larger than its limit
+    ├── RoutingError     (ValueError)   a message that its strategy can do nothing with
+    ├── AccessError      (ValueError)   access rules that cannot be used
     ├── InputError       (ValueError)   a file or an argument that cannot be used
     └── MissingExtraError (ImportError) an optional part that is not installed
 
@@ -95,8 +98,33 @@ class MessageError(PointsmanError, ValueError):
     """A message, or a text that should hold one, that is not one."""
 
 
+class PredicateError(PointsmanError, ValueError):
+    """An SQL predicate over messages that cannot be read."""
+
+
 class LimitError(PointsmanError, ValueError):
     """An answer that would be larger than the limit given."""
+
+
+class AccessError(PointsmanError, ValueError):
+    """Access rules that cannot be used; ``path`` leads to the mistake where they are plain data."""
+
+    def __init__(
+        self,
+        code: str,
+        problem: str,
+        *,
+        text: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        path: tuple[str | int, ...] = (),
+    ) -> None:
+        super().__init__(code, problem, text=text, line=line, column=column)
+        self.path = path
+
+
+class RoutingError(PointsmanError, ValueError):
+    """A message, or the destinations for it, that a routing strategy can do nothing with."""
 
 
 class InputError(PointsmanError, ValueError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from pointsman.conformance.access import judge_check, judge_subscription
 from pointsman.conformance.files import Case, load_cases
 from pointsman.conformance.outcome import Outcome, refuse_faulty_case
 from pointsman.errors import InputError, PatternError, PointsmanError, SubjectError
@@ -114,5 +115,7 @@ KINDS: dict[str, Callable[[Case], Outcome]] = {
     "relation": _relation,
     "src": _transform,
     "output": _intersection,
+    "permissions": judge_check,
+    "subscribe_allowed": judge_subscription,
 }
 """The field that tells what a case is about, looked for in this order."""
