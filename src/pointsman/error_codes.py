@@ -196,6 +196,10 @@ CATALOGUE: dict[str, Entry] = {
         "Two destinations have one name, or one has a weight that is no whole number from 0.",
         "Give each destination a name of its own and a whole number as its weight.",
     ),
+    "not-exact": Entry(
+        "A direct route has a pattern with a wildcard.",
+        "Write the exact subject, or choose another strategy for the route.",
+    ),
     "no-key": Entry(
         "A sticky choice was asked for without a key.",
         "Say which part of the message is the key, and send no message without it.",

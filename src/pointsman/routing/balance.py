@@ -1,0 +1,125 @@
+"""Balancing: one destination out of several.
+
+    round-robin         the one after the last, in the order given, the first after the last of all
+    random              each as likely as the other
+    least-connections   the one with the fewest in flight; of equal ones, the first
+    weighted            smooth: of every sum(weights) choices, each gets exactly its weight, interleaved
+    sticky              the same one for the same key (``sticky.py``)
+
+A destination of the weight 0 is never chosen by any of them; only ``weighted`` makes a difference between the others.
+
+When the destinations change between two calls:
+
+- round-robin goes on after the last chosen one, by its name; if that is gone, with the one that stands in its place;
+- least-connections counts one that was taken away until its requests are finished, and knows it if it returns;
+- weighted begins a new cycle when a name or a weight is not what it was; the order does not matter;
+- sticky moves only the keys of a destination that was taken away, or those that a new one gets;
+- random has nothing to remember.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from pointsman.errors import RoutingError
+from pointsman.routing.balance_state import BalanceState
+from pointsman.routing.plain import is_whole
+from pointsman.routing.sticky import stick
+
+Random = Callable[[], float]
+"""Gives a number from 0 up to, and not including, 1: ``random.Random(…).random``, for one."""
+
+
+class Kind(StrEnum):
+    """The ways to balance."""
+
+    ROUND_ROBIN = "round-robin"
+    RANDOM = "random"
+    LEAST_CONNECTIONS = "least-connections"
+    WEIGHTED = "weighted"
+    STICKY = "sticky"
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """A destination and its share.
+
+    Raises ``RoutingError`` (``bad-destinations``) for a weight that is no whole number from 0.
+    """
+
+    name: str
+    weight: int = 1
+
+    def __post_init__(self) -> None:
+        if not is_whole(self.weight) or self.weight < 0:
+            problem = f"the weight of {self.name!r} is {self.weight!r:.40}, not a whole number from 0"
+            raise RoutingError("bad-destinations", problem)
+
+
+def choose(
+    kind: Kind, destinations: Sequence[Weighted], state: BalanceState, *, key: str | None, random: Random
+) -> tuple[str, BalanceState]:
+    """The name of the destination chosen, and the state that this leaves.
+
+    ``key`` is asked for by ``sticky`` only, ``random`` is called by ``random`` only, and once. Raises
+    ``RoutingError``: ``no-destinations`` if none has a weight above 0, ``bad-destinations`` if two have one name,
+    ``no-key`` for a sticky choice without a key.
+    """
+    usable = _usable(destinations)
+    names = [each.name for each in usable]
+    if kind is Kind.ROUND_ROBIN:
+        return _round_robin(names, state)
+    if kind is Kind.RANDOM:
+        return names[min(int(random() * len(names)), len(names) - 1)], state
+    if kind is Kind.LEAST_CONNECTIONS:
+        return _least_connections(names, state)
+    if kind is Kind.WEIGHTED:
+        return _weighted(usable, state)
+    if key is None:
+        raise RoutingError("no-key", f"there is no key to choose one of {', '.join(names)} by")
+    return stick(names, key), state
+
+
+def finished(state: BalanceState, name: str) -> BalanceState:
+    """The state after a request that ``least-connections`` sent there is finished; never counts below 0."""
+    in_flight = dict(state.in_flight)
+    if name not in in_flight:
+        return state
+    in_flight[name] -= 1
+    return replace(state, in_flight=tuple((each, count) for each, count in in_flight.items() if count > 0))
+
+
+def _usable(destinations: Sequence[Weighted]) -> list[Weighted]:
+    names = [each.name for each in destinations]
+    if len(set(names)) < len(names):
+        raise RoutingError("bad-destinations", f"two destinations have one name: {', '.join(names)}")
+    usable = [each for each in destinations if each.weight > 0]
+    if not usable:
+        problem = f"every weight is 0: {', '.join(names)}" if names else "there is no destination to choose from"
+        raise RoutingError("no-destinations", problem)
+    return usable
+
+
+def _round_robin(names: list[str], state: BalanceState) -> tuple[str, BalanceState]:
+    following = names.index(state.last) + 1 if state.last in names else state.position
+    position = following % len(names)
+    return names[position], replace(state, last=names[position], position=position)
+
+
+def _least_connections(names: list[str], state: BalanceState) -> tuple[str, BalanceState]:
+    in_flight = dict(state.in_flight)
+    chosen = min(names, key=lambda name: in_flight.get(name, 0))
+    in_flight[chosen] = in_flight.get(chosen, 0) + 1
+    return chosen, replace(state, in_flight=tuple(in_flight.items()))
+
+
+def _weighted(usable: list[Weighted], state: BalanceState) -> tuple[str, BalanceState]:
+    """Each gains its weight, the richest is chosen and pays the sum; after sum(weights) choices all are at 0 again."""
+    known = {name: (weight, left) for name, weight, left in state.credits}
+    same = {name: weight for name, (weight, _) in known.items()} == {each.name: each.weight for each in usable}
+    credit = {each.name: each.weight + (known[each.name][1] if same else 0) for each in usable}
+    chosen = max(credit, key=lambda name: credit[name])
+    credit[chosen] -= sum(each.weight for each in usable)
+    return chosen, replace(state, credits=tuple((each.name, each.weight, credit[each.name]) for each in usable))
