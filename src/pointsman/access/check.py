@@ -102,14 +102,20 @@ class _Decider:
         try:
             first = self._list.first(subject)
         except SubjectError as error:
-            return self._refuse(subject, f"it is no {self._principal.dialect} subject, {error.problem}")
+            return self._refuse(subject, f"it is no subject, {error.problem}")
         if first is None:
-            count = len(self._rules)
-            return self._refuse(subject, f"none of its {count} {self._operation} rules matches")
+            return self._refuse(subject, self._no_rule())
         rule = self._rules[first]
         if rule.effect == "deny":
             return self._refuse(subject, str(rule), rule)
         return Verdict(True, rule, f"{self._principal.name!r} may {self._operation} to {subject!r}: {rule}")
+
+    def _no_rule(self) -> str:
+        if not self._rules:
+            return f"it has no {self._operation} rules"
+        if len(self._rules) == 1:
+            return f"its only {self._operation} rule, {self._rules[0]}, does not match"
+        return f"none of its {len(self._rules)} {self._operation} rules matches"
 
     def _refuse(self, subject: str, why: str, rule: Rule | None = None) -> Verdict:
         return Verdict(False, rule, f"{self._principal.name!r} may not {self._operation} to {subject!r}: {why}")
