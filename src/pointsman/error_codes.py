@@ -245,4 +245,13 @@ CATALOGUE: dict[str, Entry] = {
         "Spark needs Java 17 or 21 and none was found.",
         "Install one (Debian: openjdk-17-jre-headless) or set JAVA_HOME; the spark extra brings one for Linux, too.",
     ),
+    # The routing table
+    "bad-yaml": Entry(
+        "The text is no YAML, or holds what is not plain data: a tag, a second document, a key twice, an alias of more.",
+        "Correct the place that is named; write out what an alias would repeat.",
+    ),
+    "yaml-limit": Entry(
+        "The YAML is larger or deeper than what is read.",
+        "Split it by include, or generate routes as subscriptions, of which there may be millions.",
+    ),
 }
