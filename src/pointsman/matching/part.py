@@ -55,7 +55,8 @@ class Part:
         globs = np.flatnonzero(kinds == kernel_text.GLOB)
         arrays: Arrays = {
             **dict(zip(VOCABULARY, vocabulary, strict=True)),
-            "edges": edges,
+            # Made anew by numpy, which asks for large pages: look-ups all over the table take less time.
+            "edges": np.array(edges),
             "list_offsets": list_offsets,
             "members": np.concatenate([members, numbers[globs]]),
             "marks": np.array([root, deepest, with_many, seed], np.uint64),

@@ -1,6 +1,7 @@
 """Whom a message reaches by its metadata.
 
-``glob`` and ``lexemes`` say what a condition means, ``model`` what conditions are; ``TermIndex`` finds the matchers
+``glob`` and ``lexemes`` say what a condition means, ``reference`` what conditions are and ``model`` how they stand in
+columns; ``TermIndex`` finds the matchers
 that hold for columns of messages, ``GroupIndex`` the subscriptions they fulfil, ``ConditionIndex`` both.
 """
 
@@ -10,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from pointsman.matching.terms.glob import glob_matches
 from pointsman.matching.terms.lexemes import lexemes
+from pointsman.matching.terms.reference import Group, Matcher, Subscription
 
 if TYPE_CHECKING:
     from pointsman.matching.terms.conditions import ConditionIndex
     from pointsman.matching.terms.groups import GroupIndex
     from pointsman.matching.terms.index import TermIndex
-    from pointsman.matching.terms.model import Group, Matcher, Subscription
 
 __all__ = [
     "ConditionIndex",
@@ -30,10 +31,7 @@ __all__ = [
 
 _MODULES = {
     "ConditionIndex": "conditions",
-    "Group": "model",
     "GroupIndex": "groups",
-    "Matcher": "model",
-    "Subscription": "model",
     "TermIndex": "index",
 }
 
