@@ -83,8 +83,8 @@ def _check_text(text: object) -> None:
 
 
 def _tokenize(text: str) -> list[Token]:
-    from sqlglot.errors import TokenError
     from sqlglot import Tokenizer
+    from sqlglot.errors import TokenError
 
     try:
         return Tokenizer().tokenize(text)

@@ -1,8 +1,8 @@
 """Whom a message reaches by its metadata.
 
 ``glob`` and ``lexemes`` say what a condition means, ``reference`` what conditions are and ``model`` how they stand in
-columns; ``TermIndex`` finds the matchers
-that hold for columns of messages, ``GroupIndex`` the subscriptions they fulfil, ``ConditionIndex`` both.
+columns; ``TermIndex`` finds the matchers that hold for columns of messages, ``GroupIndex`` the subscriptions they
+fulfil, ``ConditionIndex`` both.
 """
 
 from __future__ import annotations
