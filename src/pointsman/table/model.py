@@ -1,0 +1,218 @@
+"""What a routing table may say: the shape of its YAML, which is also its JSON Schema.
+
+These models say what stands where. What a text among them means (a pattern, a predicate, a template) is read by
+``compile``, so that every mistake is reported with its place.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+
+DialectName = Literal["nats", "amqp", "zato", "mqtt"]
+StrategyName = Literal["direct", "pattern", "priority", "content", "balanced", "scatter-gather"]
+BalanceName = Literal["round-robin", "random", "least-connections", "weighted", "sticky"]
+AggregationName = Literal["collect", "first", "min", "max", "count"]
+
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(ms|s|m|h|d)")
+
+
+def seconds(value: object) -> object:
+    """A duration such as ``30s``, ``1.5m`` or ``250ms`` in seconds; a number is one already."""
+    if isinstance(value, str):
+        found = DURATION.fullmatch(value.strip())
+        if found is None:
+            raise ValueError("a duration is a number of seconds, or a number with ms, s, m, h or d")
+        return float(found[1]) * UNITS[found[2]]
+    if isinstance(value, bool):
+        raise ValueError("a duration is a number of seconds, or a number with ms, s, m, h or d")
+    return value
+
+
+Duration = Annotated[
+    float,
+    BeforeValidator(seconds),
+    Field(gt=0, le=10 * 365 * 86400),
+    WithJsonSchema({"type": ["number", "string"], "description": "Seconds, or a number with ms, s, m, h or d."}),
+]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Part(BaseModel):
+    """A mapping of the table; a key it does not know is a mistake."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Breaker(Part):
+    """The circuit breaker of a destination."""
+
+    failures: int = Field(5, ge=1, description="Failures in a row that open it.")
+    reset: Duration = Field(30.0, description="How long it stays open before one request tries again.")
+    probe: Duration = Field(30.0, description="How long that request may take to report.")
+    fallback: Name | None = Field(None, description="The destination that is used instead while it is open.")
+
+
+class Destination(Part):
+    """Where deliveries go. What the type means is up to the runtime."""
+
+    type: Name = "handler"
+    options: dict[str, Any] = {}
+    breaker: Breaker | None = None
+    description: str = ""
+
+
+class Share(Part):
+    """A destination with a weight."""
+
+    name: Name
+    weight: int = Field(1, ge=0, le=1_000_000)
+
+
+class Gather(Part):
+    """How the answers of a scatter-gather route are put together."""
+
+    timeout: Duration = 30.0
+    quorum: int | None = Field(None, ge=1, description="How many answers are enough; all, if left out.")
+    aggregation: AggregationName = "collect"
+    field: str | None = Field(None, description="Where in an answer's body the value stands: 'price.amount'.")
+
+
+class Route(Part):
+    """A named rule: which messages, by which strategy, where to."""
+
+    name: Name
+    pattern: str
+    dialect: DialectName | None = None
+    strategy: StrategyName = "pattern"
+    destinations: list[Name | Share] = Field(min_length=1)
+    when: str | None = Field(None, description="An SQL predicate over the message.")
+    conditions: dict[str, Any] | None = Field(None, description="Conditions on the metadata.")
+    priority: int = 0
+    group: str = Field("", description="Routes of the strategies priority and content compete within their group.")
+    balance: BalanceName | None = None
+    key: str | None = Field(None, description="The field whose value sticky balancing goes by: metadata['customer'].")
+    gather: Gather | None = None
+    enabled: bool = True
+    description: str = ""
+
+    @model_validator(mode="after")
+    def _fits_its_strategy(self) -> Route:
+        if self.strategy == "content" and self.when is None:
+            raise ValueError("a content route needs a predicate: when")
+        if self.strategy == "direct" and len(self.destinations) != 1:
+            raise ValueError("a direct route has one destination")
+        if (self.balance is not None) != (self.strategy == "balanced"):
+            raise ValueError("balance is for balanced routes, which need it")
+        if (self.key is not None) != (self.balance == "sticky"):
+            raise ValueError("key is for sticky balancing, which needs it")
+        if self.gather is not None and self.strategy != "scatter-gather":
+            raise ValueError("gather is for scatter-gather routes")
+        return self
+
+
+class Translation(Part):
+    """From subjects of a pattern to subjects made by a template."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+
+    source: str = Field(alias="from")
+    target: str = Field(alias="to")
+    name: Name | None = None
+    dialect: DialectName | None = None
+
+
+class NamePart(Part):
+    """One part of a naming standard."""
+
+    name: Name
+    words: list[str] = Field([], description="The words allowed; any, if left out.")
+
+
+class Standard(Part):
+    """A naming standard of one's own."""
+
+    parts: list[NamePart] = Field(min_length=1)
+
+
+class Sample(Part):
+    """A message as an expectation writes it."""
+
+    subject: str
+    metadata: dict[str, str] = {}
+    body: Any = None
+    id: str = "expected"
+    correlation_id: str | None = None
+    content_type: str | None = None
+    source: str | None = None
+
+
+class Expected(Part):
+    """A delivery that must come."""
+
+    route: Name | None = None
+    destination: Name
+    subject: str | None = None
+
+
+class Expectation(Part):
+    """A message and the deliveries it must have: all of them and no others."""
+
+    name: str = ""
+    message: Sample
+    principal: str | None = None
+    deliveries: list[Name | Expected] = []
+    refused: bool = Field(False, description="Whether access must refuse the message.")
+
+
+class Silence(Part):
+    """A finding of ``check`` that is accepted, and why."""
+
+    code: Name
+    at: Name | None = Field(None, description="The name of the route, destination, principal or saga it is about.")
+    reason: Annotated[str, Field(min_length=3)]
+
+
+class Removal(Part):
+    """What an environment does without."""
+
+    routes: list[Name] = []
+    destinations: list[Name] = []
+    translations: list[Name] = []
+
+
+class Table(Part):
+    """A routing table."""
+
+    version: Literal[1] = 1
+    name: str = ""
+    dialect: DialectName = "nats"
+    naming: Name | None = Field(None, description="The naming standard that patterns should follow: cim, or one's own.")
+    destinations: dict[Name, Destination | None] = {}
+    routes: list[Route] = []
+    translations: list[Translation] = []
+    access: dict[Name, dict[str, Any] | str | None] = {}
+    sagas: dict[Name, dict[str, Any]] = {}
+    standards: dict[Name, Standard] = {}
+    expectations: list[Expectation] = []
+    silence: list[Silence] = []
+
+
+class Overlay(Part):
+    """What an environment adds and changes: destinations and access by their key, routes and translations by name."""
+
+    remove: Removal = Removal()
+    destinations: dict[Name, Any] = {}
+    routes: list[dict[str, Any]] = []
+    translations: list[dict[str, Any]] = []
+    access: dict[Name, Any] = {}
+
+
+class Document(Table):
+    """The YAML file: a table, the files it includes, and what environments change."""
+
+    include: list[str] = []
+    environments: dict[Name, Overlay] = {}
