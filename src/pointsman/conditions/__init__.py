@@ -7,6 +7,25 @@
 sqlglot is imported when the first predicate is made.
 """
 
+from pointsman.conditions.metadata import AllOf, AnyOf, Condition, ExactlyOneOf, Negated, NumberComparison
 from pointsman.conditions.predicate import Predicate
+from pointsman.conditions.reading import read_condition
+from pointsman.conditions.satisfiable import can_hold
+from pointsman.conditions.writing import write_condition
+from pointsman.matching.terms.reference import Group, Matcher, Subscription
 
-__all__ = ["Predicate"]
+__all__ = [
+    "AllOf",
+    "AnyOf",
+    "Condition",
+    "ExactlyOneOf",
+    "Group",
+    "Matcher",
+    "Negated",
+    "NumberComparison",
+    "Predicate",
+    "Subscription",
+    "can_hold",
+    "read_condition",
+    "write_condition",
+]

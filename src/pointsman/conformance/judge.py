@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pointsman.conformance.access import judge_check, judge_subscription
+from pointsman.conformance.conditions import judge_condition
 from pointsman.conformance.files import Case, load_cases
 from pointsman.conformance.outcome import Outcome, refuse_faulty_case
 from pointsman.errors import InputError, PatternError, PointsmanError, SubjectError
@@ -117,5 +118,6 @@ KINDS: dict[str, Callable[[Case], Outcome]] = {
     "output": _intersection,
     "permissions": judge_check,
     "subscribe_allowed": judge_subscription,
+    "kind": judge_condition,
 }
 """The field that tells what a case is about, looked for in this order."""
