@@ -64,7 +64,8 @@ def test_what_one_rule_denies_wholly_does_not_remain() -> None:
 @pytest.mark.parametrize(
     ("allow", "deny", "why"),
     [
-        ([], [], "no rule allows to read any of it"),
+        ([], [], "'bob' has no rules"),
+        ([], ["b"], "no rule allows to read any of it"),
         (["b.>"], [], "no rule allows to read any of it"),
         ([">"], ["a.>"], "all that is allowed of it is denied"),
         (["a.b", "a.c"], ["a.*"], "all that is allowed of it is denied"),

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from pointsman.access.narrow import Narrowing, narrow, nothing_for
+from pointsman.access.narrow import Narrower
+from pointsman.access.narrowing import Narrowing, nothing_left
 from pointsman.access.pattern_list import PatternList
 from pointsman.access.principal import Principal
 from pointsman.access.rule import Operation, Rule, check_operation
@@ -34,7 +35,7 @@ class Access:
     rules about an operation are indexed when it is first asked for, so a check does not try them one by one.
     """
 
-    __slots__ = ("_deciders", "principals")
+    __slots__ = ("_deciders", "_narrowers", "principals")
 
     principals: Mapping[str, Principal]
     """By their names, in the order given."""
@@ -47,6 +48,7 @@ class Access:
             by_name[principal.name] = principal
         self.principals = MappingProxyType(by_name)
         self._deciders: dict[tuple[str, Operation], _Decider] = {}
+        self._narrowers: dict[str, Narrower] = {}
 
     def check(self, principal: str, operation: Operation, subject: str) -> Verdict:
         """Whether the principal may do this with the subject.
@@ -63,8 +65,13 @@ class Access:
 
         Raises what the function ``narrow`` raises.
         """
-        found = self.principals.get(principal)
-        return nothing_for(pattern, _unknown(principal)) if found is None else narrow(found, pattern)
+        narrower = self._narrowers.get(principal)
+        if narrower is None:
+            found = self.principals.get(principal)
+            if found is None:
+                return nothing_left(pattern, _unknown(principal))
+            narrower = self._narrowers[principal] = Narrower(found)
+        return narrower.narrow(pattern)
 
     def topics_for(self, principal: str, operation: Operation, topics: Iterable[str]) -> list[str]:
         """Those of the topics that the principal may use, in their order; none for an unknown principal."""
@@ -87,12 +94,14 @@ class Access:
 class _Decider:
     """The rules of one principal about one operation."""
 
-    __slots__ = ("_list", "_operation", "_principal", "_rules")
+    __slots__ = ("_list", "_may", "_may_not", "_operation", "_rules", "_written")
 
     def __init__(self, principal: Principal, operation: Operation) -> None:
-        self._principal = principal
         self._operation = operation
+        self._may = f"{principal.name!r} may {operation} to"
+        self._may_not = f"{principal.name!r} may not {operation} to"
         self._rules = principal.rules_for(operation)
+        self._written = [str(rule) for rule in self._rules]
         dialect = principal.dialect
         self._list = None if dialect is None else PatternList([rule.pattern for rule in self._rules], dialect)
 
@@ -107,18 +116,18 @@ class _Decider:
             return self._refuse(subject, self._no_rule())
         rule = self._rules[first]
         if rule.effect == "deny":
-            return self._refuse(subject, str(rule), rule)
-        return Verdict(True, rule, f"{self._principal.name!r} may {self._operation} to {subject!r}: {rule}")
+            return self._refuse(subject, self._written[first], rule)
+        return Verdict(True, rule, f"{self._may} {subject!r}: {self._written[first]}")
 
     def _no_rule(self) -> str:
         if not self._rules:
             return f"it has no {self._operation} rules"
         if len(self._rules) == 1:
-            return f"its only {self._operation} rule, {self._rules[0]}, does not match"
+            return f"its only {self._operation} rule, {self._written[0]}, does not match"
         return f"none of its {len(self._rules)} {self._operation} rules matches"
 
     def _refuse(self, subject: str, why: str, rule: Rule | None = None) -> Verdict:
-        return Verdict(False, rule, f"{self._principal.name!r} may not {self._operation} to {subject!r}: {why}")
+        return Verdict(False, rule, f"{self._may_not} {subject!r}: {why}")
 
 
 def _unknown(principal: str) -> str:

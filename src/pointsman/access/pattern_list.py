@@ -32,6 +32,10 @@ class PatternList:
         """The position of the first pattern that matches; raises ``SubjectError`` for what is no subject."""
         return min(self.matching(subject), default=None)
 
+    def contains(self, pattern: Pattern) -> bool:
+        """Whether one of the patterns contains this one."""
+        return next(self.containing(pattern), None) is not None
+
     def containing(self, pattern: Pattern) -> Iterator[int]:
         """The positions of the patterns that contain this one, in no particular order.
 
