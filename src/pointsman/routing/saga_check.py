@@ -1,7 +1,7 @@
 """What is wrong with a saga definition although it can be run: states that cannot be reached, or not be left.
 
-Two events cannot be told apart by where they come from, so every event is taken to be possible in every state. An edge
-whose pattern an earlier edge of the same state contains is never taken, and leads nowhere.
+Every event is taken to be possible in every state. An edge that an earlier one of the same state takes all events from
+is never taken, and neither is one whose pattern matches no subject at all.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pointsman.patterns.pattern import Pattern
+from pointsman.patterns.realizable import is_void
 from pointsman.routing.saga_definition import Edge, SagaDefinition, State
 
 
@@ -67,7 +68,12 @@ def _targets(state: State) -> list[str]:
 
 
 def _live(edges: tuple[Edge, ...]) -> list[Edge]:
-    return [edge for position, edge in enumerate(edges) if _shadow(edges, position) is None]
+    return [
+        edge
+        for position, edge in enumerate(edges)
+        if _shadow(edges, position) is None
+        and not (isinstance(edge.trigger, Pattern) and is_void(edge.trigger.nodes, edge.trigger.dialect))
+    ]
 
 
 def _shadow(edges: tuple[Edge, ...], position: int) -> int | None:
@@ -75,9 +81,12 @@ def _shadow(edges: tuple[Edge, ...], position: int) -> int | None:
 
 
 def _takes_all(earlier: Edge, later: Edge) -> bool:
-    if isinstance(earlier.trigger, Pattern) and isinstance(later.trigger, Pattern):
+    if isinstance(earlier.trigger, str):
+        return earlier.trigger == later.trigger
+    if isinstance(later.trigger, Pattern):
         return earlier.trigger.contains(later.trigger)
-    return isinstance(earlier.trigger, str) and earlier.trigger == later.trigger
+    dialect = earlier.trigger.dialect
+    return not dialect.hides_dollar and earlier.trigger.contains(Pattern(dialect.many, dialect))
 
 
 def _spread(first: Iterable[str], following: Mapping[str, Iterable[str]]) -> set[str]:
