@@ -19,7 +19,7 @@ from pointsman.routing.saga_definition import SagaDefinition
 from pointsman.routing.saga_reader import read_definition
 
 NAMES = ["a", "b", "c", "d", "e"]
-SUBJECTS = ["x.1", "x.2", "y"]
+SUBJECTS = ["x.1", "x.2", "x.other", "y"]
 
 
 def saga(starts: list[Any], states: dict[str, Any], dialect: str = "nats") -> SagaDefinition:
