@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pointsman.access.narrowing import Narrowing, nothing_left, something_left
-from pointsman.access.pattern_list import PatternList, plainly_apart, sample, widest
+from pointsman.access.pattern_list import PatternList, plainly_apart, widest
 from pointsman.access.principal import Principal
 from pointsman.errors import AccessError, LimitError
 from pointsman.patterns import Pattern
@@ -82,17 +82,9 @@ def _allowed(allowing: PatternList, pattern: Pattern, limit: int) -> list[Patter
 
 
 def _cutting(denying: Sequence[Pattern], remaining: Sequence[Pattern], pattern: Pattern) -> list[Pattern]:
-    """Those that deny a part of what remains. What has no wildcard is looked up, and only the rest is compared."""
-    candidates = [each for each in denying if _meet(each, pattern)]
-    exact = {each.text for each in remaining if each.is_literal and sample(each) is not None}
-    listed = PatternList(candidates, pattern.dialect)
-    cutting = {position for text in exact for position in listed.matching(text)}
-    others = [each for each in remaining if each.text not in exact]
-    return [
-        each
-        for position, each in enumerate(candidates)
-        if position in cutting or any(_meet(each, other) for other in others)
-    ]
+    """Those that deny a part of what remains. What has no wildcard has no parts: it would not remain."""
+    divisible = [each for each in remaining if not each.is_literal]
+    return [each for each in denying if _meet(each, pattern) and any(_meet(each, other) for other in divisible)]
 
 
 def _meet(one: Pattern, other: Pattern) -> bool:

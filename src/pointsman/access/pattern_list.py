@@ -24,13 +24,9 @@ class PatternList:
         for position, pattern in enumerate(self.patterns):
             self._index.add(pattern, position)
 
-    def matching(self, subject: str) -> list[int]:
-        """The positions of the patterns that match, in no order; raises ``SubjectError`` for what is no subject."""
-        return self._index.match(subject)
-
     def first(self, subject: str) -> int | None:
         """The position of the first pattern that matches; raises ``SubjectError`` for what is no subject."""
-        return min(self.matching(subject), default=None)
+        return min(self._index.match(subject), default=None)
 
     def contains(self, pattern: Pattern) -> bool:
         """Whether one of the patterns contains this one."""
@@ -42,7 +38,7 @@ class PatternList:
         Whatever contains it matches every subject of it, so only those that match one of them are compared.
         """
         subject = sample(pattern)
-        candidates = range(len(self.patterns)) if subject is None else self.matching(subject)
+        candidates = range(len(self.patterns)) if subject is None else self._index.match(subject)
         return (position for position in candidates if self.patterns[position].contains(pattern))
 
 
