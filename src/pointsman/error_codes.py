@@ -254,4 +254,36 @@ CATALOGUE: dict[str, Entry] = {
         "The YAML is larger or deeper than what is read.",
         "Split it by include, or generate routes as subscriptions, of which there may be millions.",
     ),
+    "bad-table": Entry(
+        "A value of the routing table is not what stands there.",
+        "`pointsman table schema` prints the shape; docs/table.md explains it.",
+    ),
+    "unknown-key": Entry(
+        "The routing table holds a key that nothing reads.",
+        "Correct its name, or remove it.",
+    ),
+    "missing-key": Entry(
+        "The routing table lacks a key that is needed.",
+        "Add it.",
+    ),
+    "duplicate-name": Entry(
+        "Two routes, or two translations, have one name.",
+        "Rename one of them; names are how environments, expectations and findings refer to them.",
+    ),
+    "bad-include": Entry(
+        "A file that the routing table includes cannot be.",
+        "Name a file in the folder of the table or below, relative to the file that includes it.",
+    ),
+    "bad-overlay": Entry(
+        "An environment changes something that cannot be changed so.",
+        "Name what is changed or removed as the table does.",
+    ),
+    "unknown-environment": Entry(
+        "The routing table has no such environment.",
+        "Use one of those under `environments`, or none.",
+    ),
+    "not-literal": Entry(
+        "A direct route has a pattern with wildcards.",
+        "Write the subject out, or use the strategy pattern.",
+    ),
 }

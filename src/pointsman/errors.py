@@ -12,6 +12,7 @@
     ├── RoutingError     (ValueError)   a message that its strategy can do nothing with
     ├── AccessError      (ValueError)   access rules that cannot be used
     ├── InputError       (ValueError)   a file or an argument that cannot be used
+    ├── TableError       (ValueError)   a routing table that cannot be used, with all of its mistakes
     └── MissingExtraError (ImportError) an optional part that is not installed
 
 Each error has a ``code`` from the catalogue in ``error_codes.py``, a ``problem`` (what is wrong), where it is
@@ -19,6 +20,8 @@ Each error has a ``code`` from the catalogue in ``error_codes.py``, a ``problem`
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from pointsman.error_codes import CATALOGUE
 
@@ -129,6 +132,18 @@ class RoutingError(PointsmanError, ValueError):
 
 class InputError(PointsmanError, ValueError):
     """A file or an argument from outside that cannot be used."""
+
+
+class TableError(PointsmanError, ValueError):
+    """A routing table that cannot be used; ``failures`` are all of its mistakes, in the order of their places."""
+
+    def __init__(self, failures: Sequence[PointsmanError]) -> None:
+        first = failures[0]
+        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        super().__init__(
+            first.code, f"{first.problem}{more}", text=first.text, file=first.file, line=first.line, column=first.column
+        )
+        self.failures = tuple(failures)
 
 
 class MissingExtraError(PointsmanError, ImportError):

@@ -22,13 +22,12 @@ DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(ms|s|m|h|d)")
 
 def seconds(value: object) -> object:
     """A duration such as ``30s``, ``1.5m`` or ``250ms`` in seconds; a number is one already."""
-    if isinstance(value, str):
-        found = DURATION.fullmatch(value.strip())
-        if found is None:
-            raise ValueError("a duration is a number of seconds, or a number with ms, s, m, h or d")
+    found = DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is not None:
         return float(found[1]) * UNITS[found[2]]
-    if isinstance(value, bool):
-        raise ValueError("a duration is a number of seconds, or a number with ms, s, m, h or d")
+    if isinstance(value, str | bool):
+        # pydantic reports what is raised as ValueError.
+        raise ValueError("a duration is a number of seconds, or a number with ms, s, m, h or d")  # noqa: TRY004
     return value
 
 
@@ -76,9 +75,9 @@ class Gather(Part):
     """How the answers of a scatter-gather route are put together."""
 
     timeout: Duration = 30.0
-    quorum: int | None = Field(None, ge=1, description="How many answers are enough; all, if left out.")
+    quorum: int | None = Field(default=None, ge=1, description="How many answers are enough; all, if left out.")
     aggregation: AggregationName = "collect"
-    field: str | None = Field(None, description="Where in an answer's body the value stands: 'price.amount'.")
+    field: str | None = Field(default=None, description="Where in an answer's body the value stands: 'price.amount'.")
 
 
 class Route(Part):
@@ -209,6 +208,12 @@ class Overlay(Part):
     routes: list[dict[str, Any]] = []
     translations: list[dict[str, Any]] = []
     access: dict[Name, Any] = {}
+
+
+class Overlays(Part):
+    """The environments of a table by themselves."""
+
+    environments: dict[Name, Overlay] = {}
 
 
 class Document(Table):

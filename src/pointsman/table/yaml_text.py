@@ -1,13 +1,13 @@
 """YAML as a tree that knows where each of its values stands.
 
-Read as YAML 1.2, and only what is plain data: mappings with texts as keys, lists, texts, numbers, booleans and null. Tags
-are refused. An alias is refused too, unless it stands for a single value, so that a short text cannot grow into a long one.
+Read as YAML 1.2, and only what is plain data: mappings with texts as keys, lists, texts, numbers, booleans and null.
+Tags are refused. An alias is refused too, unless it stands for a single value, so that a short text cannot grow long.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pointsman.errors import InputError
@@ -54,15 +54,20 @@ class Node:
             return {key: child.plain() for key, child in children.items()}
         return [child.plain() for child in children]
 
-    def find(self, path: tuple[str | int, ...]) -> Node:
-        """The node at a path, or the last one on the way there."""
+    def step(self, step: str | int) -> Node | None:
+        """The node one step further, if there is one."""
+        children = self.children
+        if isinstance(children, dict):
+            return children.get(step) if isinstance(step, str) else None
+        if isinstance(children, list) and isinstance(step, int) and step < len(children):
+            return children[step]
+        return None
+
+    def find(self, path: Iterable[str | int]) -> Node:
+        """The node at a path; steps that lead nowhere are passed over."""
         node = self
         for step in path:
-            children = node.children
-            if isinstance(children, dict) and step in children:
-                node = children[step]  # type: ignore[index]
-            elif isinstance(children, list) and isinstance(step, int) and step < len(children):
-                node = children[step]
+            node = node.step(step) or node
         return node
 
 

@@ -1,0 +1,224 @@
+"""From the shape of a table to what decides: every text in it is read, and every mistake is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pointsman.access import Access, Principal, Rule, read_data, read_lines
+from pointsman.conditions import Predicate, read_condition
+from pointsman.errors import AccessError, NamingError, PatternError, PointsmanError, TemplateError
+from pointsman.patterns import NamingStandard, Pattern, Template
+from pointsman.patterns.naming import CIM, Field
+from pointsman.routing.balance import Kind, Weighted
+from pointsman.routing.breaker import BreakerSettings
+from pointsman.routing.gather import GatherSettings
+from pointsman.routing.saga_definition import SagaDefinition
+from pointsman.routing.saga_reader import read_definition
+from pointsman.routing.translate import Rule as TranslationRule
+from pointsman.table import model
+from pointsman.table.field import field_of_answer, field_of_message
+from pointsman.table.route import Place, Route
+from pointsman.table.shape import mistake, place_of, write_path
+from pointsman.table.yaml_text import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where deliveries go, with the breaker before it."""
+
+    name: str
+    type: str
+    options: dict[str, Any]
+    place: Place
+    breaker: BreakerSettings | None = None
+    fallback: str | None = None
+
+
+@dataclass(slots=True)
+class Compiled:
+    """All parts of a table."""
+
+    routes: list[Route] = field(default_factory=list)
+    destinations: dict[str, Destination] = field(default_factory=dict)
+    translations: list[TranslationRule] = field(default_factory=list)
+    access: Access | None = None
+    sagas: dict[str, SagaDefinition] = field(default_factory=dict)
+    standards: dict[str, NamingStandard] = field(default_factory=dict)
+    failures: list[PointsmanError] = field(default_factory=list)
+
+
+def compile_table(table: model.Table, root: Node) -> Compiled:
+    """The parts of a table, and in ``failures`` what is wrong with it."""
+    compiler = _Compiler(table, root)
+    compiler.run()
+    return compiler.made
+
+
+class _Compiler:
+    def __init__(self, table: model.Table, root: Node) -> None:
+        self.table = table
+        self.root = root
+        self.made = Compiled()
+
+    def run(self) -> None:
+        self.destinations()
+        self.routes()
+        self.translations()
+        self.access()
+        self.sagas()
+        self.standards()
+
+    def read(self, node: Node, make: Callable[[], Any]) -> Any:
+        """What a text means, or None and a failure at its place."""
+        try:
+            return make()
+        except PointsmanError as error:
+            self.made.failures.append(mistake(node, error.code, error.problem))
+            return None
+
+    def section(self, name: str) -> Node:
+        children = self.root.children
+        return children[name] if isinstance(children, dict) and name in children else self.root
+
+    def unique(self, nodes: Node, names: list[str | None]) -> None:
+        known: dict[str, int] = {}
+        for number, name in enumerate(names):
+            if name is not None and known.setdefault(name, number) != number:
+                first = nodes.find((known[name],))
+                problem = f"the name {name!r} is there already, in line {first.line}"
+                self.made.failures.append(mistake(nodes.find((number, "name")), "duplicate-name", problem))
+
+    def destinations(self) -> None:
+        nodes = self.section("destinations")
+        for name, each in self.table.destinations.items():
+            written = each or model.Destination()
+            made = Destination(name, written.type, written.options, place_of(nodes.find((name,))))
+            if written.breaker is not None:
+                given = written.breaker
+                settings = BreakerSettings(given.failures, given.reset, given.probe)
+                made = Destination(name, made.type, made.options, made.place, settings, given.fallback)
+            self.made.destinations[name] = made
+
+    def routes(self) -> None:
+        nodes = self.section("routes")
+        self.unique(nodes, [route.name for route in self.table.routes])
+        for position, route in enumerate(self.table.routes):
+            node = nodes.find((position,))
+            dialect = route.dialect or self.table.dialect
+            try:
+                pattern = Pattern(route.pattern, dialect)
+            except PatternError as error:
+                self.made.failures.append(mistake(node.find(("pattern",)), error.code, error.problem))
+                continue
+            self.made.routes.append(self.route(route, pattern, position, node))
+
+    def route(self, route: model.Route, pattern: Pattern, position: int, node: Node) -> Route:
+        shares = tuple(
+            Weighted(each) if isinstance(each, str) else Weighted(each.name, each.weight) for each in route.destinations
+        )
+        if (
+            route.strategy in ("pattern", "priority")
+            and route.when is None
+            and route.conditions is None
+            and route.enabled
+        ):
+            # Nothing else to read; most of a large table is of this kind.
+            place = Place(node.file, node.line, node.column)
+            return Route(
+                route.name, position, pattern, route.strategy, shares, place, priority=route.priority, group=route.group
+            )
+        if route.strategy == "direct" and not pattern.is_literal:
+            problem = f"a direct route has one subject, and {pattern.text!r} is a pattern of many"
+            self.made.failures.append(mistake(node.find(("pattern",)), "not-literal", problem))
+        when, key, gather = route.when, route.key, route.gather
+        return Route(
+            name=route.name,
+            position=position,
+            pattern=pattern,
+            strategy=route.strategy,
+            destinations=shares,
+            place=place_of(node),
+            predicate=None if when is None else self.read(node.find(("when",)), lambda: Predicate(when)),
+            condition=None
+            if route.conditions is None
+            else self.read(node.find(("conditions",)), lambda: read_condition(route.conditions)),
+            priority=route.priority,
+            group=route.group,
+            balance=None if route.balance is None else Kind(route.balance),
+            key=None if key is None else self.read(node.find(("key",)), lambda: field_of_message(key)),
+            gather=self.gather(gather or model.Gather(), node) if route.strategy == "scatter-gather" else None,
+            enabled=route.enabled,
+        )
+
+    def gather(self, gather: model.Gather, node: Node) -> GatherSettings | None:
+        path = gather.field
+        extract = {} if path is None else {"extract": field_of_answer(path)}
+        made: GatherSettings | None = self.read(
+            node.find(("gather",)),
+            lambda: GatherSettings(gather.timeout, gather.quorum, gather.aggregation, **extract),
+        )
+        return made
+
+    def translations(self) -> None:
+        nodes = self.section("translations")
+        self.unique(nodes, [each.name for each in self.table.translations])
+        for position, each in enumerate(self.table.translations):
+            node = nodes.find((position,))
+            dialect = each.dialect or self.table.dialect
+            try:
+                template = Template(each.target, Pattern(each.source, dialect))
+            except (PatternError, TemplateError) as error:
+                key = "from" if isinstance(error, PatternError) else "to"
+                self.made.failures.append(mistake(node.find((key,)), error.code, error.problem))
+                continue
+            self.made.translations.append(TranslationRule(each.name or f"translation {position + 1}", template))
+
+    def access(self) -> None:
+        if "access" not in (self.root.children or {}):
+            return
+        principals = []
+        for name, written in self.table.access.items():
+            node = self.section("access").find((name,))
+            rules: list[Rule] = []
+            for each in self.rules(written):
+                if isinstance(each, AccessError):
+                    self.made.failures.append(mistake(node.find(each.path), each.code, each.problem))
+                else:
+                    rules.append(each)
+            principals.append(Principal(name, tuple(rules)))
+        self.made.access = Access(principals)
+
+    def rules(self, written: dict[str, Any] | str | None) -> Iterator[Rule | AccessError]:
+        if isinstance(written, str):
+            # As Zato writes them, which is in Zato's dialect.
+            return read_lines(written, "zato")
+        data = dict(written or {})
+        dialect = data.pop("dialect", self.table.dialect)
+        return read_data(data, dialect)
+
+    def sagas(self) -> None:
+        for name, written in self.table.sagas.items():
+            node = self.section("sagas").find((name,))
+            definition, problems = read_definition({"dialect": self.table.dialect, **written, "name": name})
+            for each in problems:
+                problem = f"{write_path(('sagas', name, *each.path))}: {each.problem}"
+                self.made.failures.append(mistake(node.find(each.path), "bad-saga", problem))
+            if definition is not None:
+                self.made.sagas[name] = definition
+
+    def standards(self) -> None:
+        self.made.standards["cim"] = CIM
+        for name, written in self.table.standards.items():
+            fields = tuple(Field(part.name, dict.fromkeys(part.words, "")) for part in written.parts)
+            try:
+                self.made.standards[name] = NamingStandard(name, fields)
+            except NamingError as error:
+                node = self.section("standards").find((name,))
+                self.made.failures.append(mistake(node, error.code, error.problem))
+        naming = self.table.naming
+        if naming is not None and naming not in self.made.standards:
+            known = ", ".join(self.made.standards)
+            problem = f"there is no naming standard {naming!r}; there are {known}"
+            self.made.failures.append(mistake(self.section("naming"), "bad-table", problem))

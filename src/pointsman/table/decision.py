@@ -1,0 +1,83 @@
+"""What is decided about one message, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pointsman.routing.breaker import Permit
+from pointsman.table.state import Changes, Key, State, Value
+
+STAGES = ("receive", "authorize", "translate", "resolve", "select", "deliver")
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A message for a destination: the unit that is done or fails."""
+
+    route: str
+    destination: str
+    subject: str
+    """After translation."""
+    permit: Permit | None = None
+    """To be given back to the breaker of the destination with the result."""
+    instead_of: str | None = None
+    """The destination that this one is the fallback of."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For ``--json``; what is not there is left out."""
+        known = {"route": self.route, "destination": self.destination, "subject": self.subject}
+        return known | ({"instead_of": self.instead_of} if self.instead_of else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happened at a stage, and within it."""
+
+    stage: str
+    what: str
+    inner: tuple[Step, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {"stage": self.stage, "what": self.what} | (
+            {"inner": [step.as_dict() for step in self.inner]} if self.inner else {}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Who gets a message.
+
+    ``refused`` says why nobody does when access, or the subject itself, does not allow it; ``trace`` is empty unless it
+    was asked for.
+    """
+
+    subject: str
+    """After translation."""
+    deliveries: tuple[Delivery, ...]
+    changes: Changes
+    refused: str | None = None
+    trace: tuple[Step, ...] = ()
+    before: Mapping[Key, Value] = field(default_factory=State, repr=False)
+
+    @property
+    def state(self) -> State:
+        """The state that this leaves."""
+        before = self.before if isinstance(self.before, State) else State(self.before)
+        return before.updated(self.changes)
+
+    @property
+    def routes(self) -> Iterator[str]:
+        """The names of the routes that were taken, each once."""
+        return iter(dict.fromkeys(delivery.route for delivery in self.deliveries))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {
+            "subject": self.subject,
+            "refused": self.refused,
+            "deliveries": [delivery.as_dict() for delivery in self.deliveries],
+            "trace": [step.as_dict() for step in self.trace],
+        }

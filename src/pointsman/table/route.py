@@ -1,0 +1,54 @@
+"""A route as it decides: its texts read, its place known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pointsman.conditions import Condition, Predicate
+from pointsman.message import Message
+from pointsman.patterns import Pattern
+from pointsman.routing.balance import Kind, Weighted
+from pointsman.routing.gather import GatherSettings
+
+
+class Place(NamedTuple):
+    """Where something is written."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Route:
+    """A named rule: which messages, by which strategy, where to."""
+
+    name: str
+    position: int
+    """Its number in the table."""
+    pattern: Pattern
+    strategy: str
+    destinations: tuple[Weighted, ...]
+    place: Place
+    predicate: Predicate | None = None
+    condition: Condition | None = None
+    priority: int = 0
+    group: str = ""
+    balance: Kind | None = None
+    key: Callable[[Message], str | None] | None = None
+    """Where sticky balancing finds its key."""
+    gather: GatherSettings | None = None
+    enabled: bool = True
+
+    def refuses(self, message: Message) -> str | None:
+        """Why the route does not take a message whose subject it matches; None if it does."""
+        if self.condition is not None and not self.condition.holds(message.metadata):
+            return "its conditions on the metadata do not hold"
+        if self.predicate is not None and not self.predicate.holds(message):
+            return f"its predicate does not hold: {self.predicate.text}"
+        return None

@@ -1,0 +1,135 @@
+"""The stage ``select``: which of the routes that matched take the message, and where each of them sends it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pointsman.errors import RoutingError
+from pointsman.message import Message
+from pointsman.routing import balance, breaker, gather
+from pointsman.routing.balance_state import BalanceState
+from pointsman.routing.breaker import BreakerState, Way
+from pointsman.table.compile import Destination
+from pointsman.table.decision import Delivery, Step
+from pointsman.table.route import Route
+from pointsman.table.state import Key, Working
+
+COMPETING = ("priority", "content")
+"""Strategies whose routes compete within their group: the first that holds is the only one."""
+
+
+def choose_routes(routes: Sequence[Route], message: Message, trace: list[Step] | None) -> list[Route]:
+    """Those that take the message, in the order of the table.
+
+    Routes of the strategy priority are asked by their priority, the highest first, those of content in the order of the
+    table; within a group of either, the first that takes the message is the only one. All others stand for themselves.
+    """
+    chosen: list[Route] = []
+    winners: dict[tuple[str, str], Route] = {}
+    if len(routes) > 1:
+        routes = sorted(routes, key=_turn)
+    for route in routes:
+        why = None
+        if route.strategy in COMPETING:
+            winner = winners.get((route.strategy, route.group))
+            if winner is not None:
+                why = _beaten(route, winner)
+        if why is None and (route.predicate is not None or route.condition is not None):
+            why = route.refuses(message)
+        if why is None:
+            chosen.append(route)
+            if route.strategy in COMPETING:
+                winners[route.strategy, route.group] = route
+        if trace is not None:
+            trace.append(Step(route.name, f"taken: {route.strategy}" if why is None else f"not taken: {why}"))
+    if len(chosen) > 1:
+        chosen.sort(key=lambda route: route.position)
+    return chosen
+
+
+def _turn(route: Route) -> tuple[int, int]:
+    return (-route.priority if route.strategy == "priority" else 0, route.position)
+
+
+def _beaten(route: Route, winner: Route) -> str:
+    group = f" of the group {route.group!r}" if route.group else ""
+    if route.strategy == "priority" and winner.priority > route.priority:
+        return f"{winner.name!r}{group} has the priority {winner.priority}, above {route.priority}"
+    return f"{winner.name!r}{group} comes first in the table"
+
+
+class Sender:
+    """Turns a chosen route into deliveries, by its strategy and the breakers of its destinations."""
+
+    __slots__ = ("destinations", "now", "random", "trace", "working")
+
+    def __init__(
+        self,
+        destinations: dict[str, Destination],
+        working: Working,
+        now: float,
+        random: balance.Random,
+        trace: list[Step] | None,
+    ) -> None:
+        self.destinations = destinations
+        self.working = working
+        self.now = now
+        self.random = random
+        self.trace = trace
+
+    def send(self, route: Route, message: Message, subject: str) -> list[Delivery]:
+        """The deliveries of a route."""
+        if route.strategy == "balanced" and route.balance is not None:
+            names = self._balanced(route, message)
+        else:
+            names = [each.name for each in route.destinations]
+            if route.gather is not None:
+                self._scatter(route, message, names)
+        return [self._guarded(route, name, subject) for name in names]
+
+    def _balanced(self, route: Route, message: Message) -> list[str]:
+        key = Key("balance", route.name)
+        before = self.working.get(key, BalanceState())
+        by = route.key(message) if route.key is not None else None
+        try:
+            name, after = balance.choose(
+                route.balance or balance.Kind.RANDOM, route.destinations, before, key=by, random=self.random
+            )
+        except RoutingError as error:
+            self._note(route.name, f"nothing is chosen: {error.problem}")
+            return []
+        if after is not before:
+            self.working.put(key, after)
+        self._note(route.name, f"{route.balance} chooses {name!r}")
+        return [name]
+
+    def _scatter(self, route: Route, message: Message, names: list[str]) -> None:
+        correlation = message.correlation_id or message.id
+        if route.gather is not None:
+            state = gather.scatter(route.gather, correlation, names, self.now)
+            self.working.put(Key("gather", route.name, correlation), state)
+            self._note(route.name, f"answers with the correlation id {correlation!r} are gathered")
+
+    def _guarded(self, route: Route, name: str, subject: str) -> Delivery:
+        """A delivery to the destination, or to its fallback while its breaker is open."""
+        destination = self.destinations.get(name)
+        if destination is None or destination.breaker is None:
+            return Delivery(route.name, name, subject)
+        key = Key("breaker", name)
+        before = self.working.get(key, BreakerState())
+        permit, after = breaker.ask(destination.breaker, before, self.now)
+        if after is not before:
+            self.working.put(key, after)
+        if permit.way is not Way.FALLBACK:
+            if permit.way is Way.PROBE:
+                self._note(name, "its breaker is half-open, and this delivery tries it")
+            return Delivery(route.name, name, subject, permit)
+        if destination.fallback is None:
+            self._note(name, "its breaker is open, and it has no fallback: it will be refused")
+            return Delivery(route.name, name, subject, permit)
+        self._note(name, f"its breaker is open: {destination.fallback!r} instead")
+        return Delivery(route.name, destination.fallback, subject, instead_of=name)
+
+    def _note(self, name: str, what: str) -> None:
+        if self.trace is not None:
+            self.trace.append(Step(name, what))
