@@ -129,7 +129,8 @@ class TreeReader:
 
     def _field(self, tree: Expr, needed: str | None = None) -> Field:
         tree = _bare(tree)
-        if tree.key != "column":
+        # A name that the scan did not make is a keyword that the parser took for a column.
+        if tree.key != "column" or not tree.this.args.get("quoted"):
             raise self._refused(tree, "here stands a field of the message")
         field = self.fields[int(tree.name)]
         if field.root == "time" and needed is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pointsman.conditions.field_range import Atom, can_all_hold
 from pointsman.conditions.nodes import (
     And,
@@ -21,7 +19,7 @@ from pointsman.conditions.nodes import (
     Truth,
 )
 
-MAX_WORK = 10_000
+MAX_WORK = 100_000
 """Steps after which a predicate counts as one that can hold."""
 
 _OPPOSITE: dict[Operator, Operator] = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -42,25 +40,29 @@ def can_hold(tree: Node) -> bool:
     >>> can_hold(Predicate("body.a > 5 AND body.a < 3").tree), can_hold(Predicate("body.a > 5 OR FALSE").tree)
     (False, True)
     """
-    return any(demands is None or can_all_hold(demands) for demands in _cases(tree))
-
-
-def _cases(tree: Node) -> Iterator[list[Atom] | None]:
-    """Every way in which the tree comes out TRUE, as demands on fields; None when the work has grown too large."""
-    waiting: list[Way] = [([(tree, True)], [])]
+    waiting: list[tuple[list[Goal], list[list[Way]], list[Atom]]] = [([(tree, True)], [], [])]
     work = 0
     while waiting:
-        goals, atoms = waiting.pop()
-        work += 1 + len(goals) + len(atoms)
+        goals, choices, atoms = waiting.pop()
+        while goals:
+            ways = _ways(*goals.pop())
+            if len(ways) == 1:
+                goals += ways[0][0]
+                atoms += ways[0][1]
+            else:
+                choices.append(ways)
+            work += 1
+        work += 1 + len(atoms)
         if work > MAX_WORK:
-            yield None
-            return
-        if not goals:
-            yield atoms
+            return True
+        if [] in choices or not can_all_hold(atoms):
             continue
-        *others, (node, aim) = goals
-        for new_goals, new_atoms in _ways(node, aim):
-            waiting.append((others + new_goals, atoms + new_atoms))
+        if not choices:
+            return True
+        *others, ways = choices
+        work += len(ways) * (len(others) + len(atoms))
+        waiting += [(list(new_goals), list(others), atoms + new_atoms) for new_goals, new_atoms in ways]
+    return False
 
 
 def _ways(node: Node, aim: bool | None) -> list[Way]:

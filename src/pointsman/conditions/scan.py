@@ -25,7 +25,7 @@ MAX_DEPTH = 20
 _WORDS = frozenset({"AND", "OR", "NOT", "IS", "NULL", "TRUE", "FALSE", "IN", "BETWEEN", "LIKE", "ILIKE", "ESCAPE"})
 _SIGNS = frozenset({"=", "<>", "!=", "<", "<=", ">", ">=", "(", ")", ",", "-"})
 _ENDS_OPERAND = frozenset({"STRING", "NUMBER", "NULL", "TRUE", "FALSE", "R_PAREN", "IDENTIFIER"})
-_CLOSED = re.compile(r"""(?:[^'"/-]|'[^']*'|"[^"]*"|--[^\n]*|/\*.*?\*/|/(?!\*)|-(?!-))*+""", re.DOTALL)
+_CLOSED = re.compile(r"""(?:[^'"/-]|'(?:[^']|'')*+'|"(?:[^"]|"")*+"|--[^\n]*|/\*.*?\*/|/(?!\*)|-(?!-))*+""", re.DOTALL)
 _NAME = re.compile(r"[^\W\d]\w*|\".*\"", re.DOTALL)
 
 
