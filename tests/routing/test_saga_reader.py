@@ -73,7 +73,7 @@ def test_what_need_not_be_said_has_a_default() -> None:
         (changed("name", to=""), "name: '' is no name"),
         (changed("name", to=None), "name: None is no name"),
         (changed("dialect", to="smtp"), "dialect: there is no dialect 'smtp'"),
-        (changed("dialect", to=[]), "dialect: [] is no name"),
+        (changed("dialect", to=[]), "dialect: a value of the type list is no name"),
         (changed("remember", to=0), "remember: 0 is no whole number from 1"),
         (changed("remember", to=True), "remember: True is no whole number from 1"),
         (changed("forget_after", to="1"), "forget_after: '1' is no number of seconds above 0"),
@@ -86,7 +86,7 @@ def test_what_need_not_be_said_has_a_default() -> None:
         (changed("starts", 0, "event", to="E"), "starts[0]: an edge has either 'on', a pattern, or 'event', a name"),
         (changed("starts", 0, to={"to": "a"}), "starts[0]: an edge has either"),
         (changed("starts", 0, "to", to="nowhere"), "starts[0].to: there is no state 'nowhere'"),
-        (changed("starts", 0, "to", to=["a"]), "starts[0].to: ['a'] is no name"),
+        (changed("starts", 0, "to", to=["a"]), "starts[0].to: a value of the type list is no name"),
         (changed("states", to={}), "states: there must be at least one state"),
         (changed("states", to=[]), "states: there must be at least one state"),
         (changed("states", "a", to={}), "states.a: a state either waits (edges, timeout), or leads on at once (then)"),
@@ -144,6 +144,44 @@ def test_a_longer_circle_of_moves_at_once_is_named_once() -> None:
     data["states"] |= {"d": {"then": {"to": "e"}}, "e": {"then": {"to": "c"}}, "before": {"then": {"to": "d"}}}
     _, problems = read_definition(data)
     assert [str(each) for each in problems] == ["states.c.then: it would lead on for ever: c -> d -> e -> c"]
+
+
+@pytest.mark.parametrize("path", [("dialect",), ("states", "a", "edges", 0, "send", 1, "subject")])
+def test_what_is_no_text_at_all_is_one_problem(path: tuple[str | int, ...]) -> None:
+    """It is not refused once more as a text of no meaning."""
+    _, problems = read_definition(changed(*path, to=[1]))
+    assert [(each.path, each.problem) for each in problems] == [(path, "a value of the type list is no name")]
+
+
+def deep() -> Any:
+    """A list of lists of lists, deeper than Python can write."""
+    inner: list[Any] = []
+    for _ in range(100_000):
+        inner = [inner]
+    return inner
+
+
+@pytest.mark.parametrize("hostile", [deep(), 10**10_000, "x" * 1_000_000], ids=["deep", "large", "long"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("name",), ("dialect",), ("remember",), ("forget_after",), ("starts",), ("states",), ("starts", 0, "on"),
+        ("starts", 0, "to"), ("states", "a"), ("states", "z", "final"), ("states", "a", "timeout", "after"),
+        ("states", "b", "then", "compensate"), ("states", "a", "edges", 0, "send", 0),
+    ],
+)  # fmt: skip
+def test_hostile_values_give_short_problems(path: tuple[str | int, ...], hostile: object) -> None:
+    """What cannot be written is not; a long name is cut."""
+    _, problems = read_definition(changed(*path, to=hostile))
+    # A text of any length is a name, and a subject of this dialect.
+    assert problems or (isinstance(hostile, str) and path[-1] in ("name", "on", 0))
+    assert all(len(str(each)) < 150 for each in problems)
+
+
+def test_a_number_as_the_name_of_a_state_is_refused_however_large() -> None:
+    """It cannot even be written."""
+    _, problems = read_definition(changed("states", 10**10_000, to={"final": True}))
+    assert [str(each) for each in problems] == ["states.a number of many digits: a number of many digits is no name"]
 
 
 PLAIN = st.recursive(

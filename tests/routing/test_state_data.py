@@ -140,6 +140,7 @@ def test_a_field_too_few_or_too_many_is_refused_by_its_name(state: Any) -> None:
         (3, "credits", [["a", 1, 0.0]]),
         (3, "in_flight", [["a", 0]]),
         (3, "in_flight", [["a", 1], ["a", 1]]),
+        (0, "kind", [[]]),
     ],
 )
 def test_a_field_of_the_wrong_kind_is_refused(example: int, name: str, value: object) -> None:
@@ -148,6 +149,17 @@ def test_a_field_of_the_wrong_kind_is_refused(example: int, name: str, value: ob
     with pytest.raises(InputError) as caught:
         type(state).from_data(state.as_data() | {name: value})
     assert caught.value.code == "bad-state"
+
+
+def test_a_number_that_cannot_be_written_is_refused_like_any_other() -> None:
+    """Python itself would refuse to put it into the message."""
+    saga, breaker, _, balance = EXAMPLES
+    large = 10**10_000
+    places = [(breaker, "failures", -large), (breaker, "since", large), (saga, "saga", large), (saga, "seen", [large])]
+    for state, name, value in [*places, (balance, "credits", [["a", 1, [large]]])]:
+        with pytest.raises(InputError) as caught:
+            type(state).from_data(state.as_data() | {name: value})
+        assert len(caught.value.problem) < 100
 
 
 @given(PLAIN, st.sampled_from(EXAMPLES), st.data())

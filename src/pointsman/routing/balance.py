@@ -26,6 +26,7 @@ from enum import StrEnum
 from pointsman.errors import RoutingError
 from pointsman.routing.balance_state import BalanceState
 from pointsman.routing.plain import is_whole
+from pointsman.routing.shown import shown
 from pointsman.routing.sticky import stick
 
 Random = Callable[[], float]
@@ -54,7 +55,7 @@ class Weighted:
 
     def __post_init__(self) -> None:
         if not is_whole(self.weight) or self.weight < 0:
-            problem = f"the weight of {self.name!r} is {self.weight!r:.40}, not a whole number from 0"
+            problem = f"the weight of {self.name!r} is {shown(self.weight)}, not a whole number from 0"
             raise RoutingError("bad-destinations", problem)
 
 

@@ -24,6 +24,7 @@ from enum import StrEnum
 
 from pointsman.errors import InputError
 from pointsman.routing.plain import Fields, as_row, as_text, as_whole, bad_state, is_finite_number, is_whole
+from pointsman.routing.shown import shown
 
 KIND = "breaker/1"
 
@@ -59,11 +60,11 @@ class BreakerSettings:
     def __post_init__(self) -> None:
         if not is_whole(self.failure_threshold) or self.failure_threshold < 1:
             raise InputError(
-                "bad-setting", f"failure_threshold is {self.failure_threshold!r}, not a whole number from 1"
+                "bad-setting", f"failure_threshold is {shown(self.failure_threshold)}, not a whole number from 1"
             )
         for name in ("reset_after", "probe_timeout"):
             if not is_finite_number(value := getattr(self, name)) or value <= 0:
-                raise InputError("bad-setting", f"{name} is {value!r}, not a number of seconds above 0")
+                raise InputError("bad-setting", f"{name} is {shown(value)}, not a number of seconds above 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Permit:
         """The permit that ``as_data`` gave. Raises ``InputError`` (``bad-state``) for anything else."""
         way, generation = as_row(data, "the permit", 2)
         if way not in list(Way):
-            raise bad_state(f"there is no permit {way!r:.40}")
+            raise bad_state(f"there is no permit {shown(way)}")
         return cls(Way(as_text(way, "the permit")), as_whole(generation, "the generation of the permit"))
 
 
@@ -113,7 +114,7 @@ class BreakerState:
         fields = Fields(data, KIND)
         phase = fields.text("phase")
         if phase not in list(Phase):
-            raise bad_state(f"a breaker has no phase {phase!r:.40}")
+            raise bad_state(f"a breaker has no phase {shown(phase)}")
         state = cls(Phase(phase), fields.whole("failures"), fields.whole("generation"), fields.seconds("since"))
         fields.end()
         return state

@@ -21,6 +21,7 @@ from pointsman.errors import InputError, RoutingError
 from pointsman.routing.aggregation import NAMES, Aggregation, Extraction, aggregate, whole_answer
 from pointsman.routing.gather_state import GatherState
 from pointsman.routing.plain import is_finite_number, is_plain, is_whole
+from pointsman.routing.shown import shown
 
 
 class Drop(StrEnum):
@@ -56,11 +57,11 @@ class GatherSettings:
 
     def __post_init__(self) -> None:
         if not is_finite_number(self.timeout) or self.timeout <= 0:
-            raise InputError("bad-setting", f"timeout is {self.timeout!r}, not a number of seconds above 0")
+            raise InputError("bad-setting", f"timeout is {shown(self.timeout)}, not a number of seconds above 0")
         if self.quorum is not None and (not is_whole(self.quorum) or self.quorum < 1):
-            raise InputError("bad-setting", f"quorum is {self.quorum!r}, not a whole number from 1")
+            raise InputError("bad-setting", f"quorum is {shown(self.quorum)}, not a whole number from 1")
         if not callable(self.aggregation) and self.aggregation not in NAMES:
-            raise InputError("bad-setting", f"aggregation is {self.aggregation!r}, not one of {', '.join(NAMES)}")
+            raise InputError("bad-setting", f"aggregation is {shown(self.aggregation)}, not one of {', '.join(NAMES)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TypeGuard, TypeVar
 
 from pointsman.errors import InputError
+from pointsman.routing.shown import shown
 
 Value = TypeVar("Value")
 
@@ -32,10 +33,10 @@ class Fields:
     def __init__(self, data: object, kind: str) -> None:
         self.what = f"the state {kind}"
         if not isinstance(data, dict):
-            raise bad_state(f"{self.what} is {_kind_of(data)} where an object should be")
+            raise bad_state(f"{self.what} is {shown(data)} where an object should be")
         self._left = dict(data)
         if self.text("kind") != kind:
-            raise bad_state(f"{self.what} is expected, and the data says {data['kind']!r}")
+            raise bad_state(f"{self.what} is expected, and the data says {shown(data['kind'])}")
 
     def text(self, name: str) -> str:
         """A text."""
@@ -54,7 +55,7 @@ class Fields:
         """True or false."""
         value = self._take(name)
         if not isinstance(value, bool):
-            raise bad_state(f"{self.what}: {name} is {value!r:.40} where true or false should be")
+            raise bad_state(f"{self.what}: {name} is {shown(value)} where true or false should be")
         return value
 
     def seconds(self, name: str) -> float:
@@ -68,7 +69,7 @@ class Fields:
     def end(self) -> None:
         """Raises if a field was not read."""
         if self._left:
-            raise bad_state(f"{self.what} has no field {next(iter(self._left))!r}")
+            raise bad_state(f"{self.what} has no field {shown(next(iter(self._left)))}")
 
     def _take(self, name: str) -> object:
         try:
@@ -80,7 +81,7 @@ class Fields:
 def as_text(value: object, where: str) -> str:
     """The text that the value is."""
     if not isinstance(value, str):
-        raise bad_state(f"{where} is {_kind_of(value)} where a text should be")
+        raise bad_state(f"{where} is {shown(value)} where a text should be")
     return value
 
 
@@ -88,28 +89,28 @@ def as_whole(value: object, where: str, minimum: int | None = 0) -> int:
     """The whole number that the value is, from the minimum on if there is one."""
     if not is_whole(value) or (minimum is not None and value < minimum):
         least = "" if minimum is None else f" from {minimum}"
-        raise bad_state(f"{where} is {value!r:.40} where a whole number{least} should be")
+        raise bad_state(f"{where} is {shown(value)} where a whole number{least} should be")
     return value
 
 
 def as_seconds(value: object, where: str) -> float:
     """The time that the value is."""
     if not is_finite_number(value):
-        raise bad_state(f"{where} is {value!r:.40} where a finite number should be")
+        raise bad_state(f"{where} is {shown(value)} where a finite number should be")
     return value
 
 
 def as_items(value: object, where: str, read: Callable[[object, str], Value]) -> tuple[Value, ...]:
     """The items of the list that the value is."""
     if not isinstance(value, list):
-        raise bad_state(f"{where} is {_kind_of(value)} where a list should be")
+        raise bad_state(f"{where} is {shown(value)} where a list should be")
     return tuple(read(item, f"{where}[{number}]") for number, item in enumerate(value))
 
 
 def as_row(value: object, where: str, length: int) -> list[object]:
     """The list of so many items that the value is."""
     if not isinstance(value, list) or len(value) != length:
-        raise bad_state(f"{where} is {value!r:.40} where a list of {length} should be")
+        raise bad_state(f"{where} is {shown(value)} where a list of {length} should be")
     return value
 
 
@@ -142,9 +143,3 @@ def is_plain(value: object) -> bool:
         elif not (each is None or isinstance(each, str | bool | int) or is_finite_number(each)):
             return False
     return True
-
-
-def _kind_of(value: object) -> str:
-    if value is None:
-        return "null"
-    return f"a value of the type {type(value).__name__}"

@@ -23,6 +23,7 @@ from pointsman.patterns.pattern import Pattern
 from pointsman.patterns.subject import Subject
 
 REMEMBER = 100
+MOST_REMEMBERED = 10_000
 FORGET_AFTER = 3600.0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pointsman.routing.plain import is_finite_number, is_whole
+from pointsman.routing.shown import shown
 
 Path = tuple[str | int, ...]
 
@@ -40,27 +41,27 @@ class Problems:
         """A text that is not empty."""
         if isinstance(value, str) and value:
             return value
-        self.note(path, f"{value!r:.40} is no name")
+        self.note(path, f"{shown(value)} is no name")
         return ""
 
     def flag(self, value: object, path: Path) -> bool:
         """True or false."""
         if not isinstance(value, bool):
-            self.note(path, f"{value!r:.40} is neither true nor false")
+            self.note(path, f"{shown(value)} is neither true nor false")
         return value is True
 
-    def whole(self, value: object, path: Path) -> int:
-        """A whole number from 1."""
-        if is_whole(value) and value >= 1:
+    def whole(self, value: object, path: Path, most: int) -> int:
+        """A whole number from 1 to the one given."""
+        if is_whole(value) and 1 <= value <= most:
             return value
-        self.note(path, f"{value!r:.40} is no whole number from 1")
+        self.note(path, f"{shown(value)} is no whole number from 1 to {most}")
         return 1
 
     def seconds(self, value: object, path: Path) -> float:
         """A number of seconds above 0."""
         if is_finite_number(value) and value > 0:
             return float(value)
-        self.note(path, f"{value!r:.40} is no number of seconds above 0")
+        self.note(path, f"{shown(value)} is no number of seconds above 0")
         return 1.0
 
     def items(self, value: object, path: Path) -> list[object]:
@@ -84,5 +85,5 @@ class Problems:
             return {}
         for key in value:
             if key not in known:
-                self.note(path, f"there is no field {key!r:.40} here, only {', '.join(known)}")
+                self.note(path, f"there is no field {shown(key)} here, only {', '.join(known)}")
         return value

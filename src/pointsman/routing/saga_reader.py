@@ -18,11 +18,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from pointsman.errors import InputError, PatternError, PointsmanError
-from pointsman.patterns.dialect import NATS, Dialect, find_dialect
+from pointsman.patterns.dialect import DIALECTS, NATS, Dialect
 from pointsman.patterns.pattern import Pattern
 from pointsman.patterns.subject import Subject
 from pointsman.routing.saga_definition import (
     FORGET_AFTER,
+    MOST_REMEMBERED,
     REMEMBER,
     Command,
     Edge,
@@ -33,6 +34,7 @@ from pointsman.routing.saga_definition import (
     Timeout,
 )
 from pointsman.routing.saga_problems import Path, Problem, Problems
+from pointsman.routing.shown import shown
 
 DEFINITION_FIELDS = ("name", "dialect", "remember", "forget_after", "starts", "states")
 STATE_FIELDS = ("edges", "timeout", "then", "final")
@@ -56,7 +58,7 @@ def read_definition(data: object) -> tuple[SagaDefinition | None, tuple[Problem,
     problems = Problems()
     fields = problems.fields(data, (), DEFINITION_FIELDS)
     name = problems.name(fields.get("name"), ("name",))
-    remember = problems.whole(fields.get("remember", REMEMBER), ("remember",))
+    remember = problems.whole(fields.get("remember", REMEMBER), ("remember",), MOST_REMEMBERED)
     forget_after = problems.seconds(fields.get("forget_after", FORGET_AFTER), ("forget_after",))
     dialect = _dialect(fields.get("dialect", NATS.name), problems)
     raw_states = fields.get("states")
@@ -67,7 +69,7 @@ def read_definition(data: object) -> tuple[SagaDefinition | None, tuple[Problem,
     starts = reader.edges(fields.get("starts", []), ("starts",))
     if not starts:
         problems.note(("starts",), "there must be at least one edge that starts the saga")
-    states = {str(key): reader.state(key, value) for key, value in raw_states.items()}
+    states = {each.name: each for each in (reader.state(key, value) for key, value in raw_states.items())}
     _refuse_circles(states, problems)
     if problems.found:
         return None, tuple(problems.found)
@@ -82,16 +84,17 @@ class _Reader:
         self.dialect = dialect
         self.names = names
 
-    def state(self, name: object, data: object) -> State:
-        path = ("states", str(name))
-        self.problems.name(name, path)
+    def state(self, key: object, data: object) -> State:
+        name = key if isinstance(key, str) else shown(key)
+        path = ("states", name)
+        self.problems.name(key, path)
         fields = self.problems.fields(data, path, STATE_FIELDS)
         final = self.problems.flag(fields.get("final", False), (*path, "final"))
         waits = "edges" in fields or "timeout" in fields
         if waits + ("then" in fields) + final != 1:
             self.problems.note(path, "a state either waits (edges, timeout), or leads on at once (then), or is final")
         return State(
-            str(name),
+            name,
             self.edges(fields.get("edges", []), (*path, "edges")),
             self.timeout(fields["timeout"], (*path, "timeout")) if "timeout" in fields else None,
             self.move(fields["then"], (*path, "then")) if "then" in fields else None,
@@ -125,10 +128,10 @@ class _Reader:
         fields = self.problems.fields(data, path, (*others, *MOVE_FIELDS))
         to = self.problems.name(fields.get("to"), (*path, "to"))
         if to and to not in self.names:
-            self.problems.note((*path, "to"), f"there is no state {to!r}")
+            self.problems.note((*path, "to"), f"there is no state {shown(to)}")
         scope = fields.get("compensate")
         if scope is not None and scope not in list(Scope):
-            self.problems.note((*path, "compensate"), f"{scope!r:.40} is neither 'all' nor 'last'")
+            self.problems.note((*path, "compensate"), f"{shown(scope)} is neither 'all' nor 'last'")
         return Move(
             to,
             self.commands(fields.get("send", []), (*path, "send")),
@@ -147,21 +150,20 @@ class _Reader:
         metadata = self.problems.texts(fields.get("metadata", {}), (*path, "metadata"))
         return Command(self.subject(fields.get("subject"), (*path, "subject")), metadata)
 
-    def subject(self, text: object, path: Path) -> str:
+    def subject(self, value: object, path: Path) -> str:
+        text = self.problems.name(value, path)
         try:
-            return Subject(self.problems.name(text, path), self.dialect).text
+            return text and Subject(text, self.dialect).text
         except PointsmanError as error:
-            if text:
-                self.problems.note(path, error.problem)
+            self.problems.note(path, error.problem)
             return ""
 
 
-def _dialect(name: object, problems: Problems) -> Dialect:
-    try:
-        return find_dialect(problems.name(name, ("dialect",)))
-    except PatternError as error:
-        problems.note(("dialect",), error.problem)
-        return NATS
+def _dialect(value: object, problems: Problems) -> Dialect:
+    name = problems.name(value, ("dialect",))
+    if name and name not in DIALECTS:
+        problems.note(("dialect",), f"there is no dialect {shown(name)}, only {', '.join(DIALECTS)}")
+    return DIALECTS.get(name, NATS)
 
 
 def _refuse_circles(states: Mapping[str, State], problems: Problems) -> None:
