@@ -33,6 +33,7 @@ ACCESS = Access(
         ("shop", "orders..new", False, "it is no subject, token 2 of the nats subject is empty"),
         ("guest", "a", False, "it has no rules"),
         ("reader", "a", False, "it has no publish rules"),
+        ("zato client", "b", False, "its only publish rule, allow publish 'a.*' (line 1), does not match"),
         ("zato client", "a.B", True, "allow publish 'a.*' (line 1)"),
     ],
 )

@@ -92,6 +92,16 @@ def test_an_unknown_principal_is_left_nothing() -> None:
     assert narrowing.reason == "there is no principal 'bob'"
 
 
+def test_one_principal_may_have_many_subscriptions() -> None:
+    """Each is narrowed on its own."""
+    access = Access([Principal.from_data("bob", {"subscribe": ["a.*", "b.*"]}, "nats")])
+    assert [texts(access.narrow("bob", Pattern(each)).patterns) for each in ("a.>", "*.x", "b.y")] == [
+        ["a.*"],
+        ["a.x", "b.x"],
+        ["b.y"],
+    ]
+
+
 def test_rules_about_publishing_do_not_matter() -> None:
     """Neither to allow nor to deny."""
     data = {"publish": [">"], "subscribe": ["a.*"], "deny": {"publish": ["a.*"]}}

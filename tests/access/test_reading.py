@@ -129,6 +129,13 @@ def test_a_pattern_in_plain_data_that_is_none_has_text_and_column() -> None:
     ]
 
 
+def test_what_has_the_wrong_type_is_one_mistake_and_the_rest_is_read() -> None:
+    """Nothing is guessed from it."""
+    assert len(list(read_data("publish", "nats"))) == 1
+    found = list(read_data({"publish": "ab", "deny": 1, "subscribe": ["c"]}, "nats"))
+    assert [isinstance(each, AccessError) for each in found] == [True, True, False]
+
+
 def test_a_principal_is_made_of_either() -> None:
     """With the same outcome."""
     lines = Principal.from_lines("a", "pub=x.*\nsub=y")
