@@ -234,8 +234,8 @@ CATALOGUE: dict[str, Entry] = {
         "docs/conformance.md shows the form of each kind of case.",
     ),
     "bad-usage": Entry(
-        "The command was called in a way it does not understand.",
-        "Call it with --help.",
+        "A command or a function was called in a way it does not understand.",
+        "See the command's --help, or the description of the function.",
     ),
     "missing-extra": Entry(
         "An optional part is not installed.",
@@ -285,5 +285,18 @@ CATALOGUE: dict[str, Entry] = {
     "not-literal": Entry(
         "A direct route has a pattern with wildcards.",
         "Write the subject out, or use the strategy pattern.",
+    ),
+    "no-access": Entry(
+        "The routing table has no access rules.",
+        "Add a section `access`.",
+    ),
+    # Tools over routing tables
+    "other-table": Entry(
+        "A decision, or what was counted, belongs to another routing table.",
+        "Use the table, and the environment, that the decisions were made with.",
+    ),
+    "no-such-entry": Entry(
+        "The routing table has no route, or no saga, of that name.",
+        "Check the name; `pointsman graph` without options shows what there is.",
     ),
 }

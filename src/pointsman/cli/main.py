@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pointsman import _version
-from pointsman.cli import bench, conformance, demo, match, pattern
+from pointsman.cli import access, bench, conformance, demo, explain, match, pattern
 from pointsman.cli.output import show_error
 from pointsman.errors import InputError, PointsmanError
 
@@ -42,7 +42,9 @@ def _options(
 app.command("match")(match.match)
 app.command("conformance")(conformance.conformance)
 app.command("demo")(demo.demo)
+app.command("explain")(explain.explain)
 app.add_typer(pattern.app, name="pattern")
+app.add_typer(access.app, name="access")
 app.add_typer(bench.app, name="bench")
 
 

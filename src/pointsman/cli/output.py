@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pointsman.errors import PointsmanError
+from pointsman.errors import PointsmanError, TableError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 DialectName = Annotated[
@@ -23,7 +23,13 @@ def show_json(value: Any) -> None:
 def show_error(error: PointsmanError, *, as_json: bool) -> None:
     """Prints an error to the standard error stream: its code, what is wrong, where, and what to do."""
     if as_json:
-        typer.echo(json.dumps({"error": error.as_dict()}, ensure_ascii=False), err=True)
+        each = error.failures if isinstance(error, TableError) else ()
+        more = {"errors": [failure.as_dict() for failure in each]} if each else {}
+        typer.echo(json.dumps({"error": error.as_dict(), **more}, ensure_ascii=False), err=True)
+        return
+    if isinstance(error, TableError):
+        for failure in error.failures:
+            show_error(failure, as_json=False)
         return
     place = f"{error.place}: " if error.file else ""
     typer.echo(f"{place}{typer.style('error', fg='red', bold=True)}[{error.code}]: {error.problem}", err=True)

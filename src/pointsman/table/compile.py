@@ -148,18 +148,35 @@ class _Compiler:
             group=route.group,
             balance=None if route.balance is None else Kind(route.balance),
             key=None if key is None else self.read(node.find(("key",)), lambda: field_of_message(key)),
-            gather=self.gather(gather or model.Gather(), node) if route.strategy == "scatter-gather" else None,
+            gather=self.gather(route, node) if route.strategy == "scatter-gather" else None,
+            answers=None if gather is None else self.answers(route, gather, node),
+            target=None
+            if gather is None
+            else self.read(node.find(("gather", "target")), lambda: field_of_message(gather.target)),
             enabled=route.enabled,
         )
 
-    def gather(self, gather: model.Gather, node: Node) -> GatherSettings | None:
+    def gather(self, route: model.Route, node: Node) -> GatherSettings | None:
+        gather = route.gather or model.Gather()
         path = gather.field
         extract = {} if path is None else {"extract": field_of_answer(path)}
+        if gather.quorum is not None and gather.quorum > len(route.destinations):
+            problem = f"a quorum of {gather.quorum} is more than the {len(route.destinations)} destinations"
+            self.made.failures.append(mistake(node.find(("gather", "quorum")), "bad-table", problem))
         made: GatherSettings | None = self.read(
             node.find(("gather",)),
             lambda: GatherSettings(gather.timeout, gather.quorum, gather.aggregation, **extract),
         )
         return made
+
+    def answers(self, route: model.Route, gather: model.Gather, node: Node) -> Pattern | None:
+        text = gather.answers
+        if text is None:
+            return None
+        found: Pattern | None = self.read(
+            node.find(("gather", "answers")), lambda: Pattern(text, route.dialect or self.table.dialect)
+        )
+        return found
 
     def translations(self) -> None:
         nodes = self.section("translations")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pointsman.routing.breaker import Permit
 from pointsman.table.state import Changes, Key, State, Value
@@ -12,8 +12,7 @@ from pointsman.table.state import Changes, Key, State, Value
 STAGES = ("receive", "authorize", "translate", "resolve", "select", "deliver")
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(NamedTuple):
     """A message for a destination: the unit that is done or fails."""
 
     route: str
@@ -46,9 +45,9 @@ class Step:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Decision:
-    """Who gets a message.
+    """Who gets a message. Not to be changed; that it could be makes it quick to make.
 
     ``refused`` says why nobody does when access, or the subject itself, does not allow it; ``trace`` is empty unless it
     was asked for.
@@ -59,6 +58,8 @@ class Decision:
     deliveries: tuple[Delivery, ...]
     changes: Changes
     refused: str | None = None
+    followed: tuple[Any, ...] = ()
+    """What it moved besides: ``SagaMove`` for a saga, ``Gathering`` for answers that are gathered."""
     trace: tuple[Step, ...] = ()
     before: Mapping[Key, Value] = field(default_factory=State, repr=False)
 

@@ -77,6 +77,8 @@ class Gather(Part):
     timeout: Duration = 30.0
     quorum: int | None = Field(default=None, ge=1, description="How many answers are enough; all, if left out.")
     aggregation: AggregationName = "collect"
+    answers: str | None = Field(default=None, description="The pattern of the answers' subjects.")
+    target: str = Field(default="metadata['target']", description="Where an answer says which destination it is of.")
     field: str | None = Field(default=None, description="Where in an answer's body the value stands: 'price.amount'.")
 
 

@@ -43,6 +43,10 @@ class Route:
     key: Callable[[Message], str | None] | None = None
     """Where sticky balancing finds its key."""
     gather: GatherSettings | None = None
+    answers: Pattern | None = None
+    """The subjects of the answers that are gathered."""
+    target: Callable[[Message], str | None] | None = None
+    """Where an answer says which destination it is of."""
     enabled: bool = True
 
     def refuses(self, message: Message) -> str | None:

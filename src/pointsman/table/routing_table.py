@@ -13,14 +13,18 @@ from pointsman.matching.live import SubjectIndex
 from pointsman.message import Message
 from pointsman.patterns import find_dialect
 from pointsman.table import document, environment, model, shape
+from pointsman.table.collector import without_collector
 from pointsman.table.compile import Compiled, compile_table
 from pointsman.table.decision import Decision, Delivery, Step
+from pointsman.table.followed import Followers, explain
 from pointsman.table.route import Route
 from pointsman.table.select import Sender, choose_routes
 from pointsman.table.state import Key, State, Value, Working
 from pointsman.table.yaml_text import Node
 
 NO_STATE = State()
+SHOWN = 50
+"""Routes that do not match which a trace names."""
 
 
 def _no_chance() -> float:
@@ -53,6 +57,7 @@ class RoutingTable:
         for route in self.routes:
             if route.enabled:
                 self._index.add(route.pattern, route)
+        self._followers = Followers(self.sagas, self.routes, self.dialect)
         self._translator: SubjectIndex[int] = SubjectIndex(self.dialect)
         for number, rule in enumerate(self.translations):
             self._translator.add(rule.template.source, number)
@@ -62,12 +67,14 @@ class RoutingTable:
         """The table in a file. Raises ``TableError``, which holds every mistake, each with its file, line and column;
         ``InputError`` when there is no file, no YAML or no such environment.
         """
-        return cls._from_tree(document.read_document(Path(path)), environment)
+        with without_collector():
+            return cls._from_tree(document.read_document(Path(path)), environment)
 
     @classmethod
     def parse(cls, text: str, environment: str | None = None, file: str = "table.yaml") -> RoutingTable:
         """The table in a text; raises as ``load``. ``file`` is the name that errors give."""
-        return cls._from_tree(document.parse_document(text, file), environment)
+        with without_collector():
+            return cls._from_tree(document.parse_document(text, file), environment)
 
     @classmethod
     def _from_tree(cls, root: Node, chosen: str | None) -> RoutingTable:
@@ -107,13 +114,13 @@ class RoutingTable:
         steps: list[Step] | None = [Step("receive", f"{message.subject!r}, message {message.id!r}")] if trace else None
         refused = self._authorize(message, principal, steps)
         if refused is not None:
-            return Decision(message.subject, (), {}, refused, tuple(steps or ()), state)
+            return Decision(message.subject, (), {}, refused, trace=tuple(steps or ()), before=state)
         subject = self._translate(message.subject, steps) if self.translations else message.subject
         try:
             matched = self._index.match(subject)
         except SubjectError as error:
             _note(steps, "resolve", error.problem)
-            return Decision(subject, (), {}, error.problem, tuple(steps or ()), state)
+            return Decision(subject, (), {}, error.problem, trace=tuple(steps or ()), before=state)
         if steps is not None:
             steps.append(self._resolved(matched))
         inner: list[Step] | None = None if steps is None else []
@@ -128,7 +135,22 @@ class RoutingTable:
         if steps is not None and sends is not None:
             sends += [Step(each.route, f"to {each.destination!r}") for each in deliveries]
             _note(steps, "deliver", f"{len(deliveries)} deliveries", sends)
-        return Decision(subject, tuple(deliveries), working.changes, None, tuple(steps or ()), state)
+        followed = self._followers.follow(message, subject, working, now) if self._followers.any else []
+        if steps is not None and followed:
+            _note(steps, "follow", f"{len(followed)} sagas and gatherers are concerned", explain(followed))
+        return Decision(
+            subject, tuple(deliveries), working.changes, None, tuple(followed), tuple(steps or ()), before=state
+        )
+
+    def expire(self, state: Mapping[Key, Value], now: float) -> Decision:
+        """What the time alone does: timeouts of sagas and of gatherers, and finished sagas that may be forgotten."""
+        working = Working(state)
+        followed = self._followers.expire(state, working, now)
+        return Decision("", (), working.changes, followed=tuple(followed), before=state)
+
+    def due(self, state: Mapping[Key, Value]) -> float | None:
+        """The next time at which ``expire`` has something to do; None if it never has."""
+        return self._followers.due(state)
 
     def _authorize(self, message: Message, principal: str | None, steps: list[Step] | None) -> str | None:
         if self.access is None or principal is None:
@@ -154,10 +176,16 @@ class RoutingTable:
         return subject
 
     def _resolved(self, matched: list[Route]) -> Step:
-        others = [route for route in self.routes if not route.enabled]
-        found = tuple(Step(route.name, f"matches: {route.pattern}") for route in sorted(matched, key=_position))
-        disabled = tuple(Step(route.name, "not asked: it is disabled") for route in others)
-        return Step("resolve", f"{len(matched)} of {len(self.routes)} routes match", found + disabled)
+        """Which routes match, and of the others the first ones and how many there are."""
+        found = {route.name for route in matched}
+        steps = [Step(route.name, f"matches: {route.pattern}") for route in sorted(matched, key=_position)]
+        others = [route for route in self.routes if route.name not in found]
+        for route in others[:SHOWN]:
+            what = f"does not match: {route.pattern}" if route.enabled else "not asked: it is disabled"
+            steps.append(Step(route.name, what))
+        if len(others) > SHOWN:
+            steps.append(Step("…", f"and {len(others) - SHOWN} others that do not match or are disabled"))
+        return Step("resolve", f"{len(matched)} of {len(self.routes)} routes match", tuple(steps))
 
 
 def _note(steps: list[Step] | None, stage: str, what: str, inner: list[Step] | None = None) -> None:

@@ -92,8 +92,12 @@ class Working:
 
     def get(self, key: Key, new: Kept) -> Kept:
         """The value as it is now; ``new`` where there is none."""
-        found = self.changes.get(key) or self._state.get(key)
+        found = self.find(key)
         return found if isinstance(found, type(new)) else new
+
+    def find(self, key: Key) -> Value | None:
+        """The value as it is now, if there is one."""
+        return self.changes[key] if key in self.changes else self._state.get(key)
 
     def put(self, key: Key, value: Value | None) -> None:
         """Changes a value."""
