@@ -115,7 +115,7 @@ class RoutingTable:
         refused = self._authorize(message, principal, steps)
         if refused is not None:
             return Decision(message.subject, (), {}, refused, trace=tuple(steps or ()), before=state)
-        subject = self._translate(message.subject, steps) if self.translations else message.subject
+        subject = self._translate(message.subject, steps) if self.translations or trace else message.subject
         try:
             matched = self._index.match(subject)
         except SubjectError as error:
