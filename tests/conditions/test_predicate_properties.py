@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pointsman.conditions import Predicate, can_hold
 from pointsman.conditions.like import compile_like, with_backslashes
-from pointsman.conditions.values import boolean_of, number_in
+from pointsman.conditions.values import boolean_of, number_of
 from pointsman.errors import PredicateError
 from pointsman.message import Message
 from tests.conditions import reference
@@ -48,7 +48,7 @@ def test_like_finds_what_the_reference_finds(text: str, pattern: str, ignore_cas
 @given(texts | st.floats(allow_nan=False, allow_infinity=False).map(repr) | st.integers().map(str))
 def test_a_text_is_a_number_if_json_says_so(text: str) -> None:
     """And a boolean likewise."""
-    assert number_in(text) == reference.as_kind_of(1.0, text)
+    assert number_of(text) == reference.as_kind_of(1.0, text)
     assert boolean_of(text) is reference.as_kind_of(True, text)
 
 

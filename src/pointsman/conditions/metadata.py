@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pointsman.conditions.nodes import Operator
-from pointsman.conditions.values import OPERATORS, number_in
+from pointsman.conditions.values import OPERATORS, number_of
 from pointsman.errors import InputError
 from pointsman.matching.terms.reference import Matcher, Subscription
 
@@ -47,7 +47,7 @@ class NumberComparison:
     def holds(self, metadata: Mapping[str, str]) -> bool:
         """Whether some value under the key is such a number."""
         values = metadata.values() if self.key is None else [metadata[self.key]] if self.key in metadata else []
-        numbers = [number for value in values if (number := number_in(value)) is not None]
+        numbers = [number for value in values if (number := number_of(value)) is not None]
         return any(OPERATORS[self.operator](number, self.number) for number in numbers)
 
 

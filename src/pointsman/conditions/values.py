@@ -16,25 +16,20 @@ _INFINITE = float("inf")
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?").fullmatch
 
 
-def number_in(text: str) -> float | None:
-    """The number that a text is exactly, as JSON writes numbers, nearest 64-bit float; None for any other text.
-
-    A number too large for a float is none.
-
-    >>> number_in("10"), number_in("-2.5e3"), number_in("010"), number_in(" 1"), number_in("1e999")
-    (10.0, -2500.0, None, None, None)
-    """
-    if _JSON_NUMBER(text) is None:
-        return None
-    number = float(text)
-    return number if -_INFINITE < number < _INFINITE else None
-
-
 def number_of(value: object) -> float | None:
-    """The value as a number: numbers, and texts that are exactly one."""
-    if type(value) is str:
-        return number_in(value)
-    return value if type(value) is float else None
+    """The value as a number: numbers, and texts that are exactly one as JSON writes it, nearest 64-bit float.
+
+    A text of a number too large for a float is unfit.
+
+    >>> number_of("10"), number_of("-2.5e3"), number_of("010"), number_of(" 1"), number_of("1e999"), number_of(True)
+    (10.0, -2500.0, None, None, None, None)
+    """
+    if type(value) is not str:
+        return value if type(value) is float else None
+    if _JSON_NUMBER(value) is None:
+        return None
+    number = float(value)
+    return number if -_INFINITE < number < _INFINITE else None
 
 
 def text_of(value: object) -> str | None:
