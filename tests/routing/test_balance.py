@@ -105,6 +105,11 @@ def test_of_every_sum_of_weights_each_gets_exactly_its_weight(weights: list[int]
             assert abs(chosen[:length].count(name) - length * weight / total) < len(expected)
 
 
+def test_a_destination_has_the_weight_one_unless_it_is_given() -> None:
+    """So that one of the weight 2 gets twice as much."""
+    assert Counter(picks(Kind.WEIGHTED, [Weighted("a"), Weighted("b", 2)], 3)[0]) == {"a": 1, "b": 2}
+
+
 def test_equal_weights_go_round() -> None:
     """As round robin does."""
     assert picks(Kind.WEIGHTED, weighted(a=2, b=2, c=2), 6)[0] == ["a", "b", "c", "a", "b", "c"]
@@ -134,7 +139,9 @@ def test_a_finished_request_counts_no_more() -> None:
     """And one that was never sent does not count below nothing."""
     chosen, state = picks(Kind.LEAST_CONNECTIONS, plain("a", "b"), 3)
     assert chosen == ["a", "b", "a"]
-    state = finished(finished(state, "a"), "a")
+    state = finished(state, "a")
+    assert dict(state.in_flight) == {"a": 1, "b": 1}
+    state = finished(state, "a")
     assert state.in_flight == (("b", 1),)
     assert finished(state, "a") is state
     assert picks(Kind.LEAST_CONNECTIONS, plain("a", "b"), 1, state)[0] == ["a"]
@@ -166,10 +173,13 @@ def test_a_weight_of_zero_is_never_chosen(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", Kind)
-@pytest.mark.parametrize("destinations", [[], weighted(a=0, b=0)])
-def test_nothing_to_choose_from_is_refused(kind: Kind, destinations: list[Weighted]) -> None:
+@pytest.mark.parametrize(
+    ("destinations", "problem"),
+    [([], "there is no destination to choose from"), (weighted(a=0, b=0), "every weight is 0: a, b")],
+)
+def test_nothing_to_choose_from_is_refused(kind: Kind, destinations: list[Weighted], problem: str) -> None:
     """No destination, or all weights 0."""
-    with pytest.raises(RoutingError) as caught:
+    with pytest.raises(RoutingError, match=problem) as caught:
         choose(kind, destinations, BalanceState(), key="k", random=never)
     assert caught.value.code == "no-destinations"
 

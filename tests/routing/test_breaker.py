@@ -165,6 +165,13 @@ def test_settings_that_could_not_work_are_refused(settings: dict[str, float]) ->
     assert caught.value.code == "bad-setting"
 
 
+def test_settings_have_defaults_and_may_be_parts_of_a_second() -> None:
+    """Those of the documentation."""
+    defaults = BreakerSettings()
+    assert (defaults.failure_threshold, defaults.reset_after, defaults.probe_timeout) == (5, 30.0, 30.0)
+    assert BreakerSettings(reset_after=0.25).reset_after == 0.25
+
+
 class Cell:
     """A place for a state, as a runtime has one: it changes only if nobody else has changed it meanwhile."""
 

@@ -210,6 +210,12 @@ def test_settings_that_could_not_work_are_refused(settings: dict[str, Any]) -> N
     assert caught.value.code == "bad-setting"
 
 
+def test_settings_have_defaults_and_may_be_parts_of_a_second() -> None:
+    """Those of the documentation."""
+    assert (GatherSettings().timeout, GatherSettings().quorum, GatherSettings().aggregation) == (30.0, None, "collect")
+    assert due(scatter(GatherSettings(timeout=0.25), "c", SUPPLIERS, 1.0)) == 1.25
+
+
 @pytest.mark.parametrize("value", [b"bytes", {1: "key"}, (1,), float("nan"), [[object()]]])
 def test_an_answer_that_json_cannot_carry_is_refused(value: object) -> None:
     """The state could not be stored."""
