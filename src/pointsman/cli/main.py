@@ -9,7 +9,20 @@ from typing import Annotated
 import typer
 
 from pointsman import _version
-from pointsman.cli import access, bench, conformance, demo, explain, match, pattern
+from pointsman.cli import (
+    access,
+    bench,
+    check,
+    conformance,
+    coverage,
+    demo,
+    expectations,
+    explain,
+    graph,
+    match,
+    pattern,
+    table,
+)
 from pointsman.cli.output import show_error
 from pointsman.errors import InputError, PointsmanError
 
@@ -40,9 +53,14 @@ def _options(
 
 
 app.command("match")(match.match)
+app.command("check")(check.check)
 app.command("conformance")(conformance.conformance)
 app.command("demo")(demo.demo)
 app.command("explain")(explain.explain)
+app.command("test")(expectations.run)
+app.command("coverage")(coverage.coverage)
+app.command("graph")(graph.graph)
+app.add_typer(table.app, name="table")
 app.add_typer(pattern.app, name="pattern")
 app.add_typer(access.app, name="access")
 app.add_typer(bench.app, name="bench")
