@@ -14,6 +14,7 @@ from pointsman.patterns import NamingStandard, Pattern, Subject, Template
 if TYPE_CHECKING:
     from pointsman.matching.compiled import CompiledIndex
     from pointsman.matching.live import SubjectIndex
+    from pointsman.table.routing_table import RoutingTable
 
 __all__ = [
     "CompiledIndex",
@@ -21,6 +22,7 @@ __all__ = [
     "NamingStandard",
     "Pattern",
     "PointsmanError",
+    "RoutingTable",
     "Subject",
     "SubjectIndex",
     "Template",
@@ -38,4 +40,8 @@ def __getattr__(name: str) -> object:
         from pointsman.matching.live import SubjectIndex
 
         return SubjectIndex
+    if name == "RoutingTable":
+        from pointsman.table.routing_table import RoutingTable
+
+        return RoutingTable
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
