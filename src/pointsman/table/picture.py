@@ -23,8 +23,8 @@ FILL = {
 }
 LONGEST = 44
 """Characters of a line of text; a longer one is cut."""
-CHARACTER, LINE, GAP, BETWEEN = 0.075, 0.19, 0.16, 1.9
-"""In inches: the width of a character, the height of a line, the gaps between boxes and between columns."""
+CHARACTER, LABEL, LINE, BETWEEN = 0.075, 0.055, 0.19, 1.9
+"""In inches: the width of a character and of one in a label, the height of a line, the gap between columns."""
 LARGEST = 300.0
 """Inches; a larger picture is refused."""
 
@@ -53,8 +53,7 @@ def draw(graph: Graph, path: Path) -> None:
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, width), ylim=(0, height))
     axes.axis("off")
-    for line in graph.lines:
-        _draw_line(axes, line, places)
+    _draw_lines(axes, graph, places)
     for key, box in graph.boxes.items():
         _draw_box(axes, box, places[key])
     # Text stays text, and the same graph gives the same file.
@@ -76,21 +75,24 @@ def lay_out(graph: Graph) -> tuple[dict[str, Rectangle], float, float]:
     columns: dict[int, list[Box]] = {}
     for box in graph.boxes.values():
         columns.setdefault(box.column, []).append(box)
-    heights = {column: sum(_height(box) + GAP for box in boxes) for column, boxes in columns.items()}
-    total = max(heights.values(), default=0.0) + 2 * GAP
+    labels = max((len(line.label) for line in graph.lines), default=0)
+    between = max(BETWEEN, min(labels, LONGEST) * LABEL + 0.4)
+    gap = 0.16 if labels < 12 else 0.6
+    heights = {column: sum(_height(box) + gap for box in boxes) for column, boxes in columns.items()}
+    total = max(heights.values(), default=0.0) + 2 * gap
     places: dict[str, Rectangle] = {}
-    left = GAP
+    left = gap
     for column in sorted(columns):
         width = max(_width(box) for box in columns[column])
         ordered = sorted(columns[column], key=lambda box: -_wish(box, graph, places, total))
         # What is left of the height is shared between the boxes.
-        spare = (total - GAP - heights[column]) / len(ordered)
-        top = total - GAP - spare / 2
+        spare = (total - gap - heights[column]) / len(ordered)
+        top = total - gap - spare / 2
         for box in ordered:
             places[box.key] = (left, top - _height(box), width, _height(box))
-            top -= _height(box) + GAP + spare
-        left += width + BETWEEN
-    return places, max(left - BETWEEN + GAP, 2.0), max(total, 1.0)
+            top -= _height(box) + gap + spare
+        left += width + between
+    return places, max(left - between + gap + 1.0, 2.0), max(total, 1.0)
 
 
 def _wish(box: Box, graph: Graph, places: dict[str, Rectangle], total: float) -> float:
@@ -133,21 +135,41 @@ def _draw_box(axes: Any, box: Box, place: Rectangle) -> None:
         axes.text(left + width / 2, y, _cut(line), fontsize=8 if number == 0 else 7, **style)
 
 
-def _draw_line(axes: Any, line: Line, places: dict[str, Rectangle]) -> None:
+def _draw_lines(axes: Any, graph: Graph, places: dict[str, Rectangle]) -> None:
+    """One arrow from a box to another one, with all that leads that way written at it."""
+    together: dict[tuple[str, str], list[Line]] = {}
+    for line in graph.lines:
+        together.setdefault((line.start, line.end), []).append(line)
+    for (start, end), lines in together.items():
+        labels = [_cut(line.label) for line in lines if line.label]
+        _draw_arrow(axes, places[start], places[end], labels, dashed=all(line.dashed for line in lines))
+
+
+def _draw_arrow(axes: Any, start: Rectangle, end: Rectangle, labels: list[str], *, dashed: bool) -> None:
     from matplotlib.patches import FancyArrowPatch
 
-    start, end = places[line.start], places[line.end]
-    forward = end[0] > start[0]
-    begin = (start[0] + start[2], start[1] + start[3] / 2)
-    goal = (end[0] if forward else end[0] + end[2], end[1] + end[3] / 2 + (0.0 if forward else 0.05))
-    bend = "arc3,rad=0" if forward else "arc3,rad=0.4"
-    style = "--" if line.dashed else "-"
+    column = start[0] == end[0]
+    backward = end[0] < start[0]
+    begin = (start[0] if backward else start[0] + start[2], start[1] + start[3] / 2)
+    goal = (end[0] + end[2] if backward or column else end[0], end[1] + end[3] / 2)
+    if start == end:
+        begin, goal = (begin[0], begin[1] + 0.1), (goal[0], goal[1] - 0.1)
+    bend = -1.2 if start == end else 0.4 if column else 0.0
     axes.add_patch(
         FancyArrowPatch(
-            begin, goal, arrowstyle="-|>", mutation_scale=8, connectionstyle=bend, linestyle=style, color="#5c6b7a"
+            begin,
+            goal,
+            arrowstyle="-|>",
+            mutation_scale=8,
+            connectionstyle=f"arc3,rad={bend}",
+            linestyle="--" if dashed else "-",
+            color="#5c6b7a",
+            shrinkA=0,
+            shrinkB=0,
         )
     )
-    if line.label:
-        middle = (begin[0] * 0.5 + goal[0] * 0.5, begin[1] * 0.5 + goal[1] * 0.5)
-        text: dict[str, Any] = {"ha": "center", "va": "bottom", "parse_math": False, "fontsize": 6, "color": "#33414f"}
-        axes.text(middle[0] + (0 if forward else 0.3), middle[1], _cut(line.label), **text)
+    if labels:
+        x, y = (begin[0] + goal[0]) / 2 + (0.25 if column else 0.0), (begin[1] + goal[1]) / 2
+        style: dict[str, Any] = {"ha": "left" if column else "center", "va": "center", "parse_math": False}
+        shade = {"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
+        axes.text(x, y, "\n".join(labels), fontsize=6, color="#33414f", bbox=shade, **style)

@@ -1,0 +1,67 @@
+"""Files of messages, one in each line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pointsman.errors import InputError, MessageError
+from pointsman.table import message_lines
+from pointsman.table.message_lines import read_messages
+
+
+def write(folder: Path, content: str | bytes) -> Path:
+    """A file with this content."""
+    path = folder / "messages.jsonl"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_a_line_needs_no_more_than_a_subject(tmp_path: Path) -> None:
+    """Empty lines are passed over and counted; the last line may have no end."""
+    path = write(tmp_path, '{"subject": "a"}\n\n  \r\n{"subject": "b", "body": {"x": 1}}')
+    lines = list(read_messages(path))
+    assert [(line.number, line.message.subject, line.message.body) for line in lines] == [
+        (1, "a", b""),
+        (4, "b", b'{"x":1}'),
+    ]
+    assert lines[0].size == 17
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("{", "bad-json"),
+        ("[]", "bad-message"),
+        ("{}", "bad-message"),
+        ('{"subject": 5}', "bad-message"),
+        ('{"subject": "a", "colour": "red"}', "bad-message"),
+        (b'{"subject": "\xff"}', "bad-json"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, text: str | bytes, code: str) -> None:
+    """After those before it were given."""
+    content = b'{"subject": "a"}\n' + (text.encode() if isinstance(text, str) else text) + b"\n"
+    lines = read_messages(write(tmp_path, content))
+    assert next(lines).number == 1
+    with pytest.raises(MessageError) as caught:
+        next(lines)
+    assert (caught.value.code, caught.value.file, caught.value.line) == (code, str(tmp_path / "messages.jsonl"), 2)
+
+
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is on bytes; a line of exactly that many is read."""
+    monkeypatch.setattr(message_lines, "MAXIMUM_LINE", 16)
+    assert len(list(read_messages(write(tmp_path, '{"subject": "a"}')))) == 1
+    with pytest.raises(MessageError):
+        list(read_messages(write(tmp_path, '{"subject": "ab"}')))
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    """With its name."""
+    with pytest.raises(InputError) as caught:
+        list(read_messages(tmp_path / "none"))
+    assert caught.value.code == "no-file"
