@@ -166,6 +166,18 @@ def test_values_that_no_engine_shares_are_null() -> None:
     assert Predicate("body.pair LIKE '_'").holds(message)
 
 
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_every_operator_works_with_the_literal_on_either_side(number: int) -> None:
+    """A number below, equal to and above the one it is compared with."""
+    message = Message("a", metadata={"n": str(number)})
+    expected = [number < 2, number <= 2, number == 2, number != 2, number != 2, number >= 2, number > 2]
+    for operator, turned, holds in zip(
+        ["<", "<=", "=", "<>", "!=", ">=", ">"], [">", ">=", "=", "<>", "!=", "<=", "<"], expected, strict=True
+    ):
+        assert Predicate(f"metadata.n {operator} 2").value(message) is holds
+        assert Predicate(f"2 {turned} metadata.n").value(message) is holds
+
+
 def test_the_body_is_parsed_once_at_most_and_only_if_it_matters(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not for predicates without it, and not where an earlier operand settles the matter."""
     read: list[bytes] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -43,6 +44,16 @@ def test_like_finds_what_the_reference_finds(text: str, pattern: str, ignore_cas
     """For patterns of all shapes."""
     fits = compile_like(with_backslashes(pattern, None), ignore_case)
     assert fits(text) is reference.like(text, pattern, None, ignore_case)
+
+
+def test_like_is_right_for_all_short_patterns_and_texts() -> None:
+    """Up to four signs each."""
+    short = ["".join(signs) for size in range(5) for signs in itertools.product("ab", repeat=size)]
+    for size in range(5):
+        for signs in itertools.product("ab%_", repeat=size):
+            pattern = "".join(signs)
+            fits = compile_like(pattern)
+            assert [fits(text) for text in short] == [reference.like(text, pattern, None, False) for text in short]
 
 
 @given(texts | st.floats(allow_nan=False, allow_infinity=False).map(repr) | st.integers().map(str))

@@ -32,6 +32,8 @@ NEVER = [
     "body.a = 'x' AND body.a = 'y'",
     "body.a > 'b' AND body.a < 'a'",
     "body.a < ''",
+    "body.a > 'b' AND body.a <= 'b'",
+    "body.a <= 'b' AND body.a < 'b' AND body.a >= 'b'",
     "body.a = '10' AND body.a > 50",
     "body.a = 'x' AND body.a > 1",
     "body.a IS NULL AND body.a = 1",
@@ -56,6 +58,11 @@ NEVER = [
     "time > '2026-01-01T00:00:00Z' AND time <= '2026-01-01T01:00:00+01:00'",
 ]
 POSSIBLE = [
+    "NOT body.a < 5 AND body.a <= 5",
+    "NOT body.a > 5 AND body.a >= 5",
+    "NOT body.a <= 5 AND NOT body.a >= 6",
+    "NOT body.a <> 5 AND NOT body.b = 5",
+    "body.a >= 'b' AND body.a <= 'b'",
     "TRUE",
     "body.a > 5 AND body.b < 3",
     "body.a > 5 OR FALSE",

@@ -127,9 +127,8 @@ def _prefix(like: Like) -> str:
 
 
 def _after(prefix: str) -> str:
-    """The first text after all that begin with the prefix; empty if there is none."""
+    """A text after all that begin with the prefix and before all others after them; empty if there is none."""
     kept = prefix.rstrip(_LAST_CHARACTER)
     if not kept:
         return ""
-    following = ord(kept[-1]) + 1
-    return kept[:-1] + chr(0xE000 if 0xD800 <= following <= 0xDFFF else following)
+    return kept[:-1] + chr(ord(kept[-1]) + 1)
