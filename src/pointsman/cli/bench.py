@@ -73,6 +73,12 @@ def startup(json: AsJson = False) -> None:
     _show("startup", _startup(False), json)
 
 
+@app.command()
+def table(quick: Quick = False, json: AsJson = False) -> None:
+    """Loading a routing table of 100,000 routes, and a decision beside the index's own match."""
+    _show("table", _table(quick), json)
+
+
 def _patterns(_quick: bool) -> list[Any]:
     from pointsman.bench.patterns import run
 
@@ -104,11 +110,20 @@ def _startup(_quick: bool) -> list[Any]:
         return run()
 
 
+def _table(quick: bool) -> list[Any]:
+    from pointsman.bench.table import run
+
+    with _progress("table") as progress:
+        progress("loading and deciding")
+        return run(quick)
+
+
 ALL: dict[str, Callable[[bool], Any]] = {
     "patterns": _patterns,
     "match": _match,
     "terms": _terms,
     "startup": _startup,
+    "table": _table,
 }
 
 

@@ -98,6 +98,24 @@ def show_startup(rows: Iterable[Any]) -> None:
     typer.echo(f"At most {LIMIT:g} s of CPU: {'held' if rows[-1].cpu <= LIMIT else 'not held'}")
 
 
+def show_table(rows: Iterable[Any]) -> None:
+    """Loading a routing table, and deciding by it."""
+    _show(
+        "The routing table (CPU, best of several)",
+        ("what", "measured", "limit", ""),
+        1,
+        (
+            (
+                row.what,
+                f"{row.measured:,.2f} {row.unit}".rstrip(),
+                "" if row.limit is None else f"at most {row.limit:g}",
+                "" if row.limit is None else "held" if row.measured <= row.limit else "not held",
+            )
+            for row in rows
+        ),
+    )
+
+
 def _number(value: float | None, form: str) -> str:
     return "" if value is None else format(value, form)
 
@@ -124,4 +142,5 @@ SHOW: dict[str, Callable[[Any], None]] = {
     "match": show_match,
     "terms": show_terms,
     "startup": show_startup,
+    "table": show_table,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pointsman.conditions import Condition, Predicate
@@ -48,6 +48,15 @@ class Route:
     target: Callable[[Message], str | None] | None = None
     """Where an answer says which destination it is of."""
     enabled: bool = True
+    stands_alone: bool = field(init=False)
+    """Whether it takes every message that its pattern matches and sends it to all its destinations."""
+    names: tuple[str, ...] = field(init=False)
+    """Of its destinations."""
+
+    def __post_init__(self) -> None:
+        alone = self.strategy in ("pattern", "direct") and self.predicate is None and self.condition is None
+        object.__setattr__(self, "stands_alone", alone)
+        object.__setattr__(self, "names", tuple(each.name for each in self.destinations))
 
     def refuses(self, message: Message) -> str | None:
         """Why the route does not take a message whose subject it matches; None if it does."""

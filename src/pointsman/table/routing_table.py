@@ -53,10 +53,12 @@ class RoutingTable:
         self.environment = chosen
         self.hash = digest
         """Names the table by its content: the same for the same routes, whatever the files look like."""
-        self._index: SubjectIndex[Route] = SubjectIndex(self.dialect)
+        self.index: SubjectIndex[Route] = SubjectIndex(self.dialect)
+        """From a subject to the routes that match it and are enabled."""
         for route in self.routes:
             if route.enabled:
-                self._index.add(route.pattern, route)
+                self.index.add(route.pattern, route)
+        self._guards = any(each.breaker is not None for each in self.destinations.values())
         self._followers = Followers(self.sagas, self.routes, self.dialect)
         self._translator: SubjectIndex[int] = SubjectIndex(self.dialect)
         for number, rule in enumerate(self.translations):
@@ -117,7 +119,7 @@ class RoutingTable:
             return Decision(message.subject, (), {}, refused, trace=tuple(steps or ()), before=state)
         subject = self._translate(message.subject, steps) if self.translations or trace else message.subject
         try:
-            matched = self._index.match(subject)
+            matched = self.index.match(subject)
         except SubjectError as error:
             _note(steps, "resolve", error.problem)
             return Decision(subject, (), {}, error.problem, trace=tuple(steps or ()), before=state)
@@ -131,7 +133,11 @@ class RoutingTable:
         sender = Sender(self.destinations, working, now, random, sends)
         deliveries: list[Delivery] = []
         for route in chosen:
-            deliveries += sender.send(route, message, subject)
+            if route.stands_alone and not self._guards:
+                name = route.name
+                deliveries += [Delivery(name, destination, subject) for destination in route.names]
+            else:
+                deliveries += sender.send(route, message, subject)
         if steps is not None and sends is not None:
             sends += [Step(each.route, f"to {each.destination!r}") for each in deliveries]
             _note(steps, "deliver", f"{len(deliveries)} deliveries", sends)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from pointsman.errors import RoutingError
 from pointsman.message import Message
@@ -16,6 +17,8 @@ from pointsman.table.state import Key, Working
 
 COMPETING = ("priority", "content")
 """Strategies whose routes compete within their group: the first that holds is the only one."""
+POSITION = attrgetter("position")
+STANDS_ALONE = attrgetter("stands_alone")
 
 
 def choose_routes(routes: Sequence[Route], message: Message, trace: list[Step] | None) -> list[Route]:
@@ -24,6 +27,8 @@ def choose_routes(routes: Sequence[Route], message: Message, trace: list[Step] |
     Routes of the strategy priority are asked by their priority, the highest first, those of content in the order of the
     table; within a group of either, the first that takes the message is the only one. All others stand for themselves.
     """
+    if trace is None and all(map(STANDS_ALONE, routes)):
+        return sorted(routes, key=POSITION)
     chosen: list[Route] = []
     winners: dict[tuple[str, str], Route] = {}
     if len(routes) > 1:
@@ -43,7 +48,7 @@ def choose_routes(routes: Sequence[Route], message: Message, trace: list[Step] |
         if trace is not None:
             trace.append(Step(route.name, f"taken: {route.strategy}" if why is None else f"not taken: {why}"))
     if len(chosen) > 1:
-        chosen.sort(key=lambda route: route.position)
+        chosen.sort(key=POSITION)
     return chosen
 
 
@@ -82,7 +87,7 @@ class Sender:
         if route.strategy == "balanced" and route.balance is not None:
             names = self._balanced(route, message)
         else:
-            names = [each.name for each in route.destinations]
+            names = [*route.names]
             if route.gather is not None:
                 self._scatter(route, message, names)
         return [self._guarded(route, name, subject) for name in names]
