@@ -18,6 +18,8 @@ MAXIMUM_DEPTH = 64
 """Deeper nesting is refused."""
 MAXIMUM_NODES = 5_000_000
 """More values are refused."""
+MAXIMUM_LENGTH = 65_536
+"""A longer single text is refused, so that no pattern is longer."""
 
 PLAIN: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
@@ -131,6 +133,8 @@ class _Reader:
         """The node that an event begins, if any."""
         if name == "ScalarEvent":
             value: Any = event.value
+            if len(value) > MAXIMUM_LENGTH:
+                raise self.refused("yaml-limit", f"a text is longer than {MAXIMUM_LENGTH} characters", event)
             if event.implicit[0] and not event.style:
                 value = _plain_value(value)
         elif name == "AliasEvent":
