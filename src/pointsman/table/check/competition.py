@@ -9,11 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
+from pointsman.access.pattern_list import sample
 from pointsman.conditions import can_hold, write_condition
 from pointsman.conditions.nodes import And, Is, Not
 from pointsman.errors import LimitError
-from pointsman.patterns import Pattern
+from pointsman.matching.live import SubjectIndex
+from pointsman.patterns import Dialect, Pattern
+from pointsman.patterns.nodes import Nodes
 from pointsman.patterns.realizable import is_void
 from pointsman.table.check.cover import covering, covers
 from pointsman.table.check.near import Near
@@ -39,13 +43,22 @@ class Standing:
     """Routes that take some of its messages, where neither pattern contains the other."""
 
 
-@dataclass(slots=True)
+Turn = tuple[int, Route]
+"""A route, and when it is asked."""
+
+
+@dataclass(slots=True, eq=False)
 class _Entry:
-    """The routes of one pattern, each with its turn."""
+    """The routes of one pattern."""
 
     pattern: Pattern
-    routes: list[tuple[int, Route]] = field(default_factory=list)
-    first: dict[Terms, tuple[int, Route]] = field(default_factory=dict)
+    routes: list[Turn] = field(default_factory=list)
+    first: dict[Terms, Turn] = field(default_factory=dict)
+
+    def blocking(self, terms: set[Terms]) -> list[Turn]:
+        """The first route of these terms, if there is one."""
+        found = [self.first[each] for each in terms if each in self.first]
+        return [min(found, key=lambda pair: pair[0])] if found else []
 
 
 def can_be_taken(route: Route) -> bool:
@@ -62,7 +75,7 @@ def standings(routes: Iterable[Route]) -> Iterator[Standing]:
         if route.enabled and route.strategy in COMPETING and can_be_taken(route):
             groups.setdefault((route.strategy, route.group, route.pattern.dialect.name), []).append(route)
     for competing in groups.values():
-        asked = _Asked()
+        asked = _Asked(competing[0].pattern.dialect)
         for route in sorted(competing, key=_turn):
             yield asked.next(route)
 
@@ -77,24 +90,22 @@ def _turn(route: Route) -> tuple[int, int]:
 
 
 class _Asked:
-    """The routes of a group that were asked so far."""
+    """The routes of a group that were asked so far, but for those that are never taken."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Dialect) -> None:
         self.near: Near[_Entry] = Near()
-        self.entries: dict[object, _Entry] = {}
+        self.index: SubjectIndex[_Entry] = SubjectIndex(dialect, cache_size=0)
+        self.entries: dict[Nodes, _Entry] = {}
         self.turn = 0
 
     def next(self, route: Route) -> Standing:
         """How the route stands; it is among those asked from now on."""
         self.turn += 1
         terms = _terms(route)
-        met = [entry for entry in self.near.find(route.pattern) if entry.pattern.intersects(route.pattern)]
-        met.sort(key=lambda entry: entry.routes[0][0])
-        blockers = sorted(_blockers(met, {NO_TERMS, terms}), key=lambda pair: pair[0])
-        covered = covering(route.pattern, [blocker.pattern for _, blocker in blockers])
-        if covered is not None:
-            return Standing(route, covered_by=tuple(blockers[position][1] for position in covered))
-        cut_by = tuple(_cutting(route, terms, met))
+        covered_by = self.covering(route.pattern, {NO_TERMS, terms})
+        if covered_by:
+            return Standing(route, covered_by=covered_by)
+        cut_by = tuple(islice(self.cutting(route, terms), MOST_NAMED))
         self.add(route, terms)
         return Standing(route, cut_by=cut_by)
 
@@ -103,41 +114,53 @@ class _Asked:
         if entry is None:
             entry = self.entries[route.pattern.nodes] = _Entry(route.pattern)
             self.near.add(route.pattern, entry)
+            self.index.add(route.pattern, entry)
         entry.routes.append((self.turn, route))
         entry.first.setdefault(terms, (self.turn, route))
 
+    def covering(self, pattern: Pattern, terms: set[Terms]) -> tuple[Route, ...]:
+        """Routes that together take all messages that the pattern matches and these terms hold for; maybe none."""
+        if self.leaves_some(pattern, terms, self.turn):
+            return ()
+        blockers = self.blockers(pattern, terms, self.turn)
+        covered = covering(pattern, [blocker.pattern for blocker in blockers])
+        return tuple(blockers[position] for position in covered or ())
 
-def _blockers(met: list[_Entry], terms: set[Terms]) -> Iterator[tuple[int, Route]]:
-    """The first route of each pattern that takes every message for which these terms hold."""
-    for entry in met:
-        found = [entry.first[each] for each in terms if each in entry.first]
-        if found:
-            yield min(found, key=lambda pair: pair[0])
+    def leaves_some(self, pattern: Pattern, terms: set[Terms], turn: int) -> bool:
+        """Whether one subject shows that those asked before this turn do not take all; False when it does not."""
+        subject = sample(pattern)
+        if subject is None:
+            return False
+        return all(found[0] >= turn for entry in self.index.match(subject) for found in entry.blocking(terms))
 
+    def blockers(self, pattern: Pattern, terms: set[Terms], turn: int) -> list[Route]:
+        """Of each pattern that meets this one, the first route that takes every message these terms hold for."""
+        met = (entry for entry in self.near.find(pattern) if entry.pattern.intersects(pattern))
+        found = [first for entry in met for first in entry.blocking(terms) if first[0] < turn]
+        return [route for _, route in sorted(found, key=lambda pair: pair[0])]
 
-def _cutting(route: Route, terms: Terms, met: list[_Entry]) -> Iterator[Route]:
-    count = 0
-    for entry in met:
-        if entry.pattern.contains(route.pattern) or route.pattern.contains(entry.pattern):
-            continue
-        for turn, other in entry.routes:
-            if _both_can_hold(route, other) and _wins(other, turn, route, met, {NO_TERMS, terms, _terms(other)}):
-                yield other
-                count += 1
-                if count == MOST_NAMED:
-                    return
+    def cutting(self, route: Route, terms: Terms) -> Iterator[Route]:
+        """The routes that take some messages of this one, where neither pattern contains the other."""
+        pattern = route.pattern
+        for entry in self.near.find(pattern):
+            other = entry.pattern
+            if other.contains(pattern) or pattern.contains(other) or not other.intersects(pattern):
+                continue
+            for turn, rival in entry.routes:
+                if _both_can_hold(route, rival) and self.wins(rival, turn, route, {NO_TERMS, terms, _terms(rival)}):
+                    yield rival
 
-
-def _wins(other: Route, turn: int, route: Route, met: list[_Entry], terms: set[Terms]) -> bool:
-    """Whether some subject of both comes to the other route: not all of them are taken before it."""
-    before = [blocker.pattern for earlier, blocker in _blockers(met, terms) if earlier < turn]
-    if not before:
-        return True
-    try:
-        common = route.pattern.intersection(other.pattern)
-    except LimitError:
-        return True
-    return not all(covers(before, part) for part in common)
+    def wins(self, rival: Route, turn: int, route: Route, terms: set[Terms]) -> bool:
+        """Whether some subject of both comes to the rival: not all of them are taken before it."""
+        try:
+            common = route.pattern.intersection(rival.pattern)
+        except LimitError:
+            return True
+        return any(
+            self.leaves_some(part, terms, turn)
+            or not covers([blocker.pattern for blocker in self.blockers(part, terms, turn)], part)
+            for part in common
+        )
 
 
 def _both_can_hold(one: Route, other: Route) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 from pointsman.patterns import Pattern
-from pointsman.patterns.nodes import Glob, Literal, Many, Nodes
+from pointsman.patterns.nodes import Glob, Literal, Many, Node, Nodes
 
 Item = TypeVar("Item")
 
@@ -20,13 +20,14 @@ class Near(Generic[Item]):
     __slots__ = ("_backward", "_forward")
 
     def __init__(self) -> None:
-        self._forward: _Level[Item] = _Level()
-        self._backward: _Level[Item] = _Level()
+        self._forward: _Level[tuple[Nodes, Item]] = _Level()
+        self._backward: _Level[tuple[Nodes, Item]] = _Level()
 
     def add(self, pattern: Pattern, item: Item) -> None:
         """Adds an item under its pattern."""
-        self._forward.add(*_begin(pattern.nodes), item)
-        self._backward.add(*_begin(pattern.nodes[::-1]), item)
+        pair = (pattern.nodes, item)
+        self._forward.add(*_begin(pattern.nodes), pair)
+        self._backward.add(*_begin(pattern.nodes[::-1]), pair)
 
     def find(self, pattern: Pattern) -> list[Item]:
         """All items whose patterns have a subject in common with this one, and few others; in no particular order."""
@@ -41,7 +42,7 @@ class Near(Generic[Item]):
             level = waiting.pop()
             found += level.closed + level.open
             waiting += level.children.values()
-        return found
+        return [item for nodes, item in found if not _apart(nodes, pattern.nodes)]
 
 
 def _begin(nodes: Nodes) -> tuple[list[str | None], bool]:
@@ -52,6 +53,33 @@ def _begin(nodes: Nodes) -> tuple[list[str | None], bool]:
             return tokens, False
         tokens.append(node.text if isinstance(node, Literal) else None)
     return tokens, True
+
+
+def _apart(one: Nodes, other: Nodes) -> bool:
+    """Whether two tokens in the same place, parts of which are wildcards, begin or end with different texts."""
+    for mine, yours in zip(one, other, strict=False):
+        if isinstance(mine, Many) or isinstance(yours, Many):
+            return False
+        if not isinstance(mine, Glob) and not isinstance(yours, Glob):
+            continue
+        if _differ(_edge(mine, 0), _edge(yours, 0)):
+            return True
+        if any(isinstance(node, Glob) and node.crosses for node in (mine, yours)):
+            return False
+        if _differ(_edge(mine, -1)[::-1], _edge(yours, -1)[::-1]):
+            return True
+    return False
+
+
+def _edge(node: Node, which: int) -> str:
+    """The text that every token a node matches begins (0) or ends (-1) with."""
+    part = node.text if isinstance(node, Literal) else node.parts[which] if isinstance(node, Glob) else ""
+    return part if isinstance(part, str) else ""
+
+
+def _differ(one: str, other: str) -> bool:
+    length = min(len(one), len(other))
+    return one[:length] != other[:length]
 
 
 class _Level(Generic[Item]):

@@ -1,0 +1,111 @@
+"""The findings about routes agree with what the table decides about every short message."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pointsman.patterns import DIALECTS, Pattern
+from pointsman.table.check import Finding, check_table
+from pointsman.table.check.cover import covering, covers
+from pointsman.table.check.near import Near
+from pointsman.table.route import Route
+from pointsman.table.routing_table import RoutingTable
+
+from .tables import matched, messages, patterns, tables
+
+SETTINGS = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+NEVER = ("route-unreachable", "predicate-never")
+CUT = ("route-shadowed", "overlap-different-outcome")
+
+
+def named(finding: Finding) -> set[str]:
+    """The other routes that a finding names."""
+    return set(re.findall(r"'(r\d)'", finding.message)) - {finding.about}
+
+
+def all_of(pattern: Pattern) -> frozenset[str]:
+    """Every short subject that the pattern matches."""
+    return matched(pattern.text, pattern.dialect.name)
+
+
+def crosses(one: Route, other: Route) -> bool:
+    """Whether each of two patterns matches a subject that the other does not."""
+    mine, yours = all_of(one.pattern), all_of(other.pattern)
+    return bool(mine - yours and yours - mine)
+
+
+def by_brute_force(table: RoutingTable) -> tuple[set[str], set[tuple[str, str, str]]]:
+    """The routes that are never taken; and which lose messages to which, with the code that says so."""
+    taken: set[str] = set()
+    lost: set[tuple[str, str]] = set()
+    for message in messages(table):
+        winners = {delivery.route for delivery in table.decide(message).deliveries}
+        taken |= winners
+        for route in table.routes:
+            wanted = route.enabled and message.subject in all_of(route.pattern) and route.refuses(message) is None
+            if wanted and route.name not in winners:
+                lost |= {(route.name, winner) for winner in winners}
+    routes = {route.name: route for route in table.routes}
+    cut = set()
+    for name, winner in lost:
+        route, other = routes[name], routes[winner]
+        if name in taken and route.group == other.group and crosses(route, other):
+            same_rank = route.strategy == "content" or route.priority == other.priority
+            by_chance = same_rank and route.destinations != other.destinations
+            cut.add((name, winner, CUT[by_chance]))
+    return {route.name for route in table.routes if route.enabled} - taken, cut
+
+
+@pytest.mark.parametrize("strategy", ["priority", "content"])
+@pytest.mark.parametrize("dialect", DIALECTS)
+@SETTINGS
+@given(data=st.data())
+def test_unreachable_and_shadowed_routes_are_those_that_the_decisions_show(
+    dialect: str, strategy: str, data: st.DataObject
+) -> None:
+    """Both ways: nothing is found that is not so, and nothing that is so is not found."""
+    table = data.draw(tables(dialect, strategy))
+    findings = check_table(table)
+    never, cut = by_brute_force(table)
+    assert {finding.about for finding in findings if finding.code in NEVER} == never
+    found = {(each.about, other, each.code) for each in findings if each.code in CUT for other in named(each)}
+    assert found == cut
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@SETTINGS
+@given(data=st.data())
+def test_patterns_cover_another_one_together_exactly_when_they_match_all_its_subjects(
+    dialect: str, data: st.DataObject
+) -> None:
+    """And of those that are named none can be left out."""
+    pattern = Pattern(data.draw(patterns(dialect)), dialect)
+    others = [Pattern(text, dialect) for text in data.draw(st.lists(patterns(dialect), min_size=1, max_size=5))]
+    every = all_of(pattern)
+    expected = every <= frozenset().union(*map(all_of, others))
+    found = covering(pattern, others)
+    assert (found is not None) == expected == covers(others, pattern)
+    for position in found or []:
+        rest = [all_of(others[each]) for each in found or [] if each != position]
+        assert not every or not every <= frozenset().union(*rest)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@SETTINGS
+@given(data=st.data())
+def test_no_pattern_with_a_common_subject_is_overlooked(dialect: str, data: st.DataObject) -> None:
+    """What is found holds everything that intersects."""
+    pattern = Pattern(data.draw(patterns(dialect)), dialect)
+    others = [Pattern(text, dialect) for text in data.draw(st.lists(patterns(dialect), max_size=12))]
+    near: Near[int] = Near()
+    for position, other in enumerate(others):
+        near.add(other, position)
+    found = near.find(pattern)
+    assert len(found) == len(set(found))
+    assert {position for position, other in enumerate(others) if other.intersects(pattern)} <= set(found)
