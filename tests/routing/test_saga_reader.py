@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pointsman.errors import InputError
 from pointsman.patterns import Pattern
-from pointsman.routing.saga_definition import FORGET_AFTER, REMEMBER, Command, Scope
+from pointsman.routing.saga_definition import Command, Scope
 from pointsman.routing.saga_reader import definition_from_data, read_definition
 from tests.routing.order_saga import ORDER
 
@@ -62,8 +62,30 @@ def test_a_definition_is_what_its_data_says() -> None:
 def test_what_need_not_be_said_has_a_default() -> None:
     """The dialect is nats."""
     definition = definition_from_data(SMALL)
-    assert (definition.dialect.name, definition.remember) == ("nats", REMEMBER)
-    assert definition.forget_after == FORGET_AFTER
+    assert (definition.dialect.name, definition.remember, definition.forget_after) == ("nats", 100, 3600.0)
+
+
+@pytest.mark.parametrize("state", [{"edges": []}, {"timeout": {"after": 0.5, "to": "z"}}])
+def test_a_state_that_waits_may_have_edges_only_or_a_timeout_only(state: dict[str, Any]) -> None:
+    """The time may be a part of a second."""
+    assert not definition_from_data(changed("states", "a", to=state)).states["a"].final
+
+
+@pytest.mark.parametrize(("remember", "allowed"), [(0, False), (1, True), (10_000, True), (10_001, False)])
+def test_the_number_of_remembered_messages_has_limits(remember: int, allowed: bool) -> None:
+    """So that a state stays small."""
+    definition, _ = read_definition(changed("remember", to=remember))
+    assert (definition is not None) == allowed
+
+
+def test_a_single_problem_is_not_said_to_be_one_of_several() -> None:
+    """Two are."""
+    with pytest.raises(InputError) as caught:
+        definition_from_data(changed("name", to=""))
+    assert caught.value.problem == "name: '' is no name"
+    with pytest.raises(InputError) as caught:
+        definition_from_data(changed("name", to="") | {"remember": 0})
+    assert caught.value.problem == "name: '' is no name (and 1 more)"
 
 
 @pytest.mark.parametrize(
