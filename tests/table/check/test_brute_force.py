@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pointsman.patterns import DIALECTS, Pattern
+from pointsman.patterns import DIALECTS, Field, NamingStandard, Pattern
 from pointsman.table.check import Finding, check_table
 from pointsman.table.check.cover import covering, covers
+from pointsman.table.check.naming import meets
 from pointsman.table.check.near import Near
 from pointsman.table.route import Route
 from pointsman.table.routing_table import RoutingTable
 
-from .tables import matched, messages, patterns, tables
+from .tables import is_subject, matched, messages, patterns, tables
 
 SETTINGS = settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -99,6 +101,25 @@ def test_patterns_cover_another_one_together_exactly_when_they_match_all_its_sub
 @pytest.mark.parametrize("dialect", DIALECTS)
 @SETTINGS
 @given(data=st.data())
+def test_a_pattern_meets_a_standard_exactly_when_it_matches_one_of_its_subjects(
+    dialect: str, data: st.DataObject
+) -> None:
+    """The words of a field are some, or any; a word that the dialect does not allow is of no use."""
+    words = st.lists(st.sampled_from(["a", "B", "b", "$b", "x", "a.b", "a/b"]), max_size=2, unique=True)
+    fields = [
+        Field(f"f{number}", dict.fromkeys(data.draw(words), "")) for number in range(data.draw(st.integers(1, 3)))
+    ]
+    standard = NamingStandard("mine", tuple(fields))
+    pattern = Pattern(data.draw(patterns(dialect)), dialect)
+    choices = [list(field.vocabulary) or ["a", "b", "x", "$b", "ab", "axb", "xb", "ax"] for field in fields]
+    texts = [pattern.dialect.separator.join(each) for each in product(*choices)]
+    valid = [text for text in texts if is_subject(text, dialect) and len(pattern.dialect.split(text)) == len(fields)]
+    assert meets(pattern, standard) == any(pattern.matches(text) for text in valid)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@SETTINGS
+@given(data=st.data())
 def test_no_pattern_with_a_common_subject_is_overlooked(dialect: str, data: st.DataObject) -> None:
     """What is found holds everything that intersects."""
     pattern = Pattern(data.draw(patterns(dialect)), dialect)
@@ -106,6 +127,6 @@ def test_no_pattern_with_a_common_subject_is_overlooked(dialect: str, data: st.D
     near: Near[int] = Near()
     for position, other in enumerate(others):
         near.add(other, position)
-    found = near.find(pattern)
+    found = list(near.find(pattern))
     assert len(found) == len(set(found))
     assert {position for position, other in enumerate(others) if other.intersects(pattern)} <= set(found)

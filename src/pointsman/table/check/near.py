@@ -6,6 +6,8 @@ the first wildcard for many.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import Generic, TypeVar
 
 from pointsman.patterns import Pattern
@@ -29,20 +31,24 @@ class Near(Generic[Item]):
         self._forward.add(*_begin(pattern.nodes), pair)
         self._backward.add(*_begin(pattern.nodes[::-1]), pair)
 
-    def find(self, pattern: Pattern) -> list[Item]:
+    def find(self, pattern: Pattern) -> Iterator[Item]:
         """All items whose patterns have a subject in common with this one, and few others; in no particular order."""
-        ways = (
-            self._forward.reach(*_begin(pattern.nodes)),
-            self._backward.reach(*_begin(pattern.nodes[::-1])),
-        )
+        nodes = pattern.nodes
+        ways = self._forward.reach(*_begin(nodes)), self._backward.reach(*_begin(nodes[::-1]))
         items, levels = min(ways, key=lambda way: len(way[0]) + sum(level.size for level in way[1]))
-        found = list(items)
-        waiting = list(levels)
-        while waiting:
-            level = waiting.pop()
-            found += level.closed + level.open
-            waiting += level.children.values()
-        return [item for nodes, item in found if not _apart(nodes, pattern.nodes)]
+        for each in chain(items, chain.from_iterable(map(_everything, levels))):
+            if not _apart(each[0], nodes):
+                yield each[1]
+
+
+def _everything(level: _Level[Item]) -> Iterator[Item]:
+    """The items of a level and of those below it."""
+    waiting = [level]
+    while waiting:
+        level = waiting.pop()
+        yield from level.closed
+        yield from level.open
+        waiting += level.children.values()
 
 
 def _begin(nodes: Nodes) -> tuple[list[str | None], bool]:
