@@ -56,6 +56,7 @@ REFUSED = [
     ("is", "predicate-construct", 1),
     # literals
     ("id = 1e999", "predicate-literal", 6),
+    ("id = 1e", "predicate-literal", 6),
     ("id LIKE 'a!' ESCAPE '!'", "predicate-literal", 9),
     ("id LIKE 'a!b' ESCAPE '!'", "predicate-literal", 9),
     ("time > 5", "predicate-literal", 8),

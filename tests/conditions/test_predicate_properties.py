@@ -47,9 +47,9 @@ def test_like_finds_what_the_reference_finds(text: str, pattern: str, ignore_cas
 
 
 def test_like_is_right_for_all_short_patterns_and_texts() -> None:
-    """Up to four signs each."""
+    """Up to five signs, and up to four characters."""
     short = ["".join(signs) for size in range(5) for signs in itertools.product("ab", repeat=size)]
-    for size in range(5):
+    for size in range(6):
         for signs in itertools.product("ab%_", repeat=size):
             pattern = "".join(signs)
             fits = compile_like(pattern)

@@ -34,6 +34,8 @@ NEVER = [
     "body.a < ''",
     "body.a > 'b' AND body.a <= 'b'",
     "body.a <= 'b' AND body.a < 'b' AND body.a >= 'b'",
+    "body.a < 'b' AND body.a <= 'b' AND body.a >= 'b'",
+    "body.a AND body.a IS NOT NULL AND body.a > TRUE",
     "body.a = '10' AND body.a > 50",
     "body.a = 'x' AND body.a > 1",
     "body.a IS NULL AND body.a = 1",
