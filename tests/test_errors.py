@@ -71,7 +71,7 @@ def test_errors_about_values_are_value_errors_and_a_missing_extra_is_an_import_e
 def test_the_public_names_are_these() -> None:
     """A change here is a change for users."""
     assert sorted(pointsman.__all__) == [
-        "CompiledIndex", "Message", "NamingStandard", "Pattern", "PointsmanError", "Subject", "SubjectIndex",
-        "Template", "__version__",
+        "CompiledIndex", "Message", "NamingStandard", "Pattern", "PointsmanError", "RoutingTable", "Subject",
+        "SubjectIndex", "Template", "__version__",
     ]  # fmt: skip
     assert all(hasattr(pointsman, name) for name in pointsman.__all__)

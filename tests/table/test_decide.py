@@ -209,7 +209,7 @@ def test_the_trace_says_why_each_other_route_was_not_taken() -> None:
         "deliver",
     ]
     said = {step.stage: step.what for step in decision.trace[4].inner}
-    assert said["other-orders"] == "not taken: 'large-orders' of the group 'orders' comes first in the table"
+    assert said["other-orders"] == "not taken: 'large-orders' comes first in the table, and its predicate holds"
     unmatched = {step.stage: step.what for step in decision.trace[3].inner}
     assert unmatched["mail"] == "does not match: mail.*"
     assert SHOP.decide(message("orders.eu")).trace == ()

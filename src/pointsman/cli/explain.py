@@ -82,8 +82,10 @@ def _show(digest: str, decision: Decision) -> None:
     for step in decision.trace:
         add(tree, step)
     console = Console(highlight=False)
-    # A tree is cut at the width, which only a terminal has.
-    console.print(tree, width=None if console.is_terminal else WIDEST)
+    if not console.is_terminal:
+        # A tree is cut at the width, which only a terminal has.
+        console.width = WIDEST
+    console.print(tree)
     if decision.refused is not None:
         typer.echo(f"refused: {decision.refused}")
     for delivery in decision.deliveries:

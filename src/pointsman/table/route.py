@@ -65,3 +65,7 @@ class Route:
         if self.predicate is not None and not self.predicate.holds(message):
             return f"its predicate does not hold: {self.predicate.text}"
         return None
+
+    def takes(self, message: Message) -> bool:
+        """Whether its conditions and its predicate hold."""
+        return self.refuses(message) is None

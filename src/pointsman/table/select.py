@@ -7,16 +7,15 @@ from operator import attrgetter
 
 from pointsman.errors import RoutingError
 from pointsman.message import Message
-from pointsman.routing import balance, breaker, gather
+from pointsman.routing import balance, breaker, content, gather, priority
 from pointsman.routing.balance_state import BalanceState
 from pointsman.routing.breaker import BreakerState, Way
+from pointsman.routing.selection import Selection
 from pointsman.table.compile import Destination
 from pointsman.table.decision import Delivery, Step
 from pointsman.table.route import Route
 from pointsman.table.state import Key, Working
 
-COMPETING = ("priority", "content")
-"""Strategies whose routes compete within their group: the first that holds is the only one."""
 POSITION = attrgetter("position")
 STANDS_ALONE = attrgetter("stands_alone")
 
@@ -24,43 +23,36 @@ STANDS_ALONE = attrgetter("stands_alone")
 def choose_routes(routes: Sequence[Route], message: Message, trace: list[Step] | None) -> list[Route]:
     """Those that take the message, in the order of the table.
 
-    Routes of the strategy priority are asked by their priority, the highest first, those of content in the order of the
-    table; within a group of either, the first that takes the message is the only one. All others stand for themselves.
+    Within a group, of the routes of the strategy priority the one that ``routing.priority`` chooses takes it, and of
+    those of content the one that ``routing.content`` chooses. All others stand for themselves.
     """
     if trace is None and all(map(STANDS_ALONE, routes)):
         return sorted(routes, key=POSITION)
     chosen: list[Route] = []
-    winners: dict[tuple[str, str], Route] = {}
-    if len(routes) > 1:
-        routes = sorted(routes, key=_turn)
+    reasons: dict[str, str] = {}
+    competing: dict[tuple[str, str], list[Route]] = {}
     for route in routes:
-        why = None
-        if route.strategy in COMPETING:
-            winner = winners.get((route.strategy, route.group))
-            if winner is not None:
-                why = _beaten(route, winner)
-        if why is None and (route.predicate is not None or route.condition is not None):
-            why = route.refuses(message)
-        if why is None:
+        if route.strategy == "content":
+            competing.setdefault(("content", route.group), []).append(route)
+        elif (why := route.refuses(message)) is not None:
+            reasons[route.name] = why
+        elif route.strategy == "priority":
+            competing.setdefault(("priority", route.group), []).append(route)
+        else:
             chosen.append(route)
-            if route.strategy in COMPETING:
-                winners[route.strategy, route.group] = route
-        if trace is not None:
+    for (strategy, _), candidates in competing.items():
+        selection = priority.select(candidates) if strategy == "priority" else _by_content(candidates, message)
+        chosen += selection.chosen
+        reasons |= {each.candidate.name: each.reason for each in selection.rejected}
+    if trace is not None:
+        for route in sorted(routes, key=POSITION):
+            why = reasons.get(route.name)
             trace.append(Step(route.name, f"taken: {route.strategy}" if why is None else f"not taken: {why}"))
-    if len(chosen) > 1:
-        chosen.sort(key=POSITION)
-    return chosen
+    return sorted(chosen, key=POSITION)
 
 
-def _turn(route: Route) -> tuple[int, int]:
-    return (-route.priority if route.strategy == "priority" else 0, route.position)
-
-
-def _beaten(route: Route, winner: Route) -> str:
-    group = f" of the group {route.group!r}" if route.group else ""
-    if route.strategy == "priority" and winner.priority > route.priority:
-        return f"{winner.name!r}{group} has the priority {winner.priority}, above {route.priority}"
-    return f"{winner.name!r}{group} comes first in the table"
+def _by_content(candidates: list[Route], message: Message) -> Selection[Route]:
+    return content.select([(route, route.takes) for route in candidates], message)
 
 
 class Sender:

@@ -16,7 +16,7 @@ MAXIMUM_BYTES = 64 << 20
 """A larger text is refused."""
 MAXIMUM_DEPTH = 64
 """Deeper nesting is refused."""
-MAXIMUM_NODES = 5_000_000
+MAXIMUM_NODES = 3_000_000
 """More values are refused."""
 MAXIMUM_LENGTH = 65_536
 """A longer single text is refused, so that no pattern is longer."""
@@ -122,7 +122,7 @@ class _Reader:
                 root = node
             else:
                 self.attach(stack[-1], keys, node, event)
-            if node.children is not None and name != "AliasEvent":
+            if node.children is not None:
                 stack.append(node)
                 keys.append(None)
                 if len(stack) > MAXIMUM_DEPTH:
@@ -131,35 +131,43 @@ class _Reader:
 
     def node(self, event: Any, name: str) -> Node | None:
         """The node that an event begins, if any."""
+        children: Children | None = None
+        value: Any = None
         if name == "ScalarEvent":
-            value: Any = event.value
-            if len(value) > MAXIMUM_LENGTH:
-                raise self.refused("yaml-limit", f"a text is longer than {MAXIMUM_LENGTH} characters", event)
-            if event.implicit[0] and not event.style:
-                value = _plain_value(value)
+            value = self.scalar(event)
+        elif name == "MappingStartEvent":
+            children = {}
+        elif name == "SequenceStartEvent":
+            children = []
         elif name == "AliasEvent":
-            known = self.anchors.get(event.anchor)
-            if known is None or known.children is not None:
-                raise self.refused("bad-yaml", f"the alias *{event.anchor} does not stand for a single value", event)
-            value = known.value
-        elif name not in ("MappingStartEvent", "SequenceStartEvent"):
+            return self.alias(event)
+        else:
             return None
         self.count += 1
         if self.count > MAXIMUM_NODES:
             raise self.refused("yaml-limit", f"it holds more than {MAXIMUM_NODES} values", event)
+        if event.tag not in (None, "", "!"):
+            raise self.refused("bad-yaml", f"the tag {event.tag} is not allowed; data has no tags", event)
         mark = event.start_mark
-        if name == "MappingStartEvent":
-            node = Node(None, self.file, mark.line + 1, mark.column + 1, {})
-        elif name == "SequenceStartEvent":
-            node = Node(None, self.file, mark.line + 1, mark.column + 1, [])
-        else:
-            node = Node(value, self.file, mark.line + 1, mark.column + 1)
-        if name != "AliasEvent":
-            if getattr(event, "tag", None) not in (None, "", "!"):
-                raise self.refused("bad-yaml", f"the tag {event.tag} is not allowed; data has no tags", event)
-            if event.anchor:
-                self.anchors[event.anchor] = node
+        node = Node(value, self.file, mark.line + 1, mark.column + 1, children)
+        if event.anchor:
+            self.anchors[event.anchor] = node
         return node
+
+    def scalar(self, event: Any) -> Any:
+        """The single value of an event."""
+        text = event.value
+        if len(text) > MAXIMUM_LENGTH:
+            raise self.refused("yaml-limit", f"a text is longer than {MAXIMUM_LENGTH} characters", event)
+        return _plain_value(text) if event.implicit[0] and not event.style else text
+
+    def alias(self, event: Any) -> Node:
+        """The value that an alias stands for, in its own place."""
+        known = self.anchors.get(event.anchor)
+        if known is None or known.children is not None:
+            raise self.refused("bad-yaml", f"the alias *{event.anchor} does not stand for a single value", event)
+        mark = event.start_mark
+        return Node(known.value, self.file, mark.line + 1, mark.column + 1)
 
     def attach(self, parent: Node, keys: list[Node | None], node: Node, event: Any) -> None:
         """Puts a node where it belongs: into a list, or as the next key or value of a mapping."""
@@ -177,7 +185,7 @@ class _Reader:
             raise self.refused("bad-yaml", "a key is a text, not a mapping or a list", event)
         if not isinstance(node.value, str):
             # As written: true, 1 and null are texts where they are keys.
-            node.value = event.value
+            node.value = str(getattr(event, "value", node.value))
         if node.value == "<<":
             raise self.refused("bad-yaml", "merge keys (<<) are not allowed", event)
         if children is not None and node.value in children:
