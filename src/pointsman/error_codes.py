@@ -247,7 +247,7 @@ CATALOGUE: dict[str, Entry] = {
     ),
     # The routing table
     "bad-yaml": Entry(
-        "The text is no YAML, or holds what is not plain data: a tag, a second document, a key twice, an alias of more.",
+        "The text is no YAML, or holds what is no plain data: a tag, a second document, a key twice, a large alias.",
         "Correct the place that is named; write out what an alias would repeat.",
     ),
     "yaml-limit": Entry(

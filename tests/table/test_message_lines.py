@@ -29,6 +29,15 @@ def test_a_line_needs_no_more_than_a_subject(tmp_path: Path) -> None:
     assert lines[0].size == 17
 
 
+def test_the_same_file_gives_the_same_messages(tmp_path: Path) -> None:
+    """Nothing in them comes from a clock or from chance; what a line says stays."""
+    path = write(tmp_path, '{"subject": "a"}\n{"subject": "b", "id": "7", "time": "2024-01-02T03:04:05Z"}\n')
+    first, second = (line.message for line in read_messages(path))
+    assert (first.id, first.time) == ("line 1", None)
+    assert (second.id, second.time is None) == ("7", False)
+    assert [line.message for line in read_messages(path)] == [first, second]
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [

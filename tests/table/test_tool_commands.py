@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -118,6 +119,16 @@ def test_a_message_that_a_translation_breaks_is_named(shell: Shell) -> None:
     ended = shell.run("coverage", "table.yaml", "--messages", "messages.jsonl")
     assert ended.status == 2
     assert ended.errors.startswith("messages.jsonl:2: error[invalid-result]")
+
+
+def test_on_a_terminal_a_bar_is_shown(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the standard error stream, and nowhere else than on a terminal."""
+    command = ("coverage", "table.yaml", "--messages", "messages.jsonl")
+    quiet = shell.run(*command)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    loud = shell.run(*command)
+    assert (quiet.errors, "messages.jsonl" in loud.errors) == ("", True)
+    assert quiet.output == loud.output
 
 
 def test_graph_prints_mermaid_or_writes_a_file(shell: Shell) -> None:

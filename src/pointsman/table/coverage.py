@@ -87,7 +87,9 @@ class Coverage:
                 raise InputError("other-table", f"the table has no route {route!r} that is enabled")
             self._entries["route", route].add(1, subjects)
         for destination in dict.fromkeys(delivery.destination for delivery in decision.deliveries):
-            self._put("destination", destination, "not declared", None)
+            if ("destination", destination) not in self._entries:
+                # The fallback of a destination may be one that nobody declared.
+                self._put("destination", destination, "not declared", None)
             self._entries["destination", destination].add(1, subjects)
         if sent is not None and decision.refused is None and self.table.translations:
             name = self._translation(sent)

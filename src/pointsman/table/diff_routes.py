@@ -12,7 +12,9 @@ from pointsman.table.model import Gather
 from pointsman.table.model import Route as Written
 from pointsman.table.route import Route
 from pointsman.table.routing_table import RoutingTable
-from pointsman.table.select import COMPETING
+
+COMPETING = ("priority", "content")
+"""Strategies whose routes compete within their group."""
 
 
 def diff_routes(before: RoutingTable, after: RoutingTable) -> Iterator[Change]:

@@ -26,8 +26,10 @@ class Line(NamedTuple):
 def read_messages(path: Path) -> Iterator[Line]:
     """The messages of a file, one after the other; lines without text are passed over.
 
-    A line holds an object as ``Message.from_dict`` reads it; only ``subject`` must be there. Raises ``MessageError``
-    (``bad-json``, ``bad-message``) with the file and the line, and ``InputError`` when the file cannot be read.
+    A line holds an object as ``Message.from_dict`` reads it; only ``subject`` must be there. Without an ``id`` it is
+    called after its line, and without a ``time`` it has none, so that the same file gives the same messages. Raises
+    ``MessageError`` (``bad-json``, ``bad-message``) with the file and the line, and ``InputError`` when the file cannot
+    be read.
     """
     try:
         with path.open("rb") as file:
@@ -45,7 +47,8 @@ def read_messages(path: Path) -> Iterator[Line]:
 
 def _message(text: bytes, path: Path, number: int) -> Message:
     try:
-        return Message.from_dict(json_text.parse(text))
+        data = json_text.parse(text)
+        return Message.from_dict({"id": f"line {number}", "time": None} | data if isinstance(data, dict) else data)
     except MessageError as error:
         # The reader of JSON counts lines within the text, which is one line here.
         problem = error.problem.removeprefix("line 1 is ")
