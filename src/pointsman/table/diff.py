@@ -113,21 +113,16 @@ def _access(before: RoutingTable, after: RoutingTable) -> Iterator[Change]:
 
 
 def _rights(old: Principal, new: Principal, operation: Operation, effect: Effect) -> Iterator[Difference]:
+    """Patterns that are gone, and new ones, unless a pattern of the other table contains them."""
     before, after = set(old.patterns(operation, effect)), set(new.patterns(operation, effect))
-    if before == after:
-        return
-    before, after = _widest(before), _widest(after)
     field = f"{effect} {operation}"
     for pattern in sorted(before - after, key=str):
-        yield Difference(field, pattern.text, None, "narrowed" if effect == "allow" else "widened")
+        if not _is_within(pattern, after):
+            yield Difference(field, pattern.text, None, "narrowed" if effect == "allow" else "widened")
     for pattern in sorted(after - before, key=str):
-        yield Difference(field, None, pattern.text, "widened" if effect == "allow" else "narrowed")
+        if not _is_within(pattern, before):
+            yield Difference(field, None, pattern.text, "widened" if effect == "allow" else "narrowed")
 
 
-def _widest(patterns: set[Pattern]) -> set[Pattern]:
-    """Without those that another one contains."""
-    return {
-        each
-        for each in patterns
-        if not any(other is not each and other.dialect == each.dialect and other.contains(each) for other in patterns)
-    }
+def _is_within(pattern: Pattern, others: set[Pattern]) -> bool:
+    return any(other.dialect == pattern.dialect and other.contains(pattern) for other in others)
