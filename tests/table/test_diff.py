@@ -99,6 +99,21 @@ def test_the_order_of_routes_that_compete_matters_where_they_meet() -> None:
     assert changes(f"routes: [{one}, {apart}]", f"routes: [{apart}, {one}]") == []
 
 
+def test_priorities_come_before_the_order_of_the_table() -> None:
+    """Only routes of one priority are asked in it."""
+    high, low, same = (
+        f"{{name: {name}, pattern: a, strategy: priority, priority: {priority}, destinations: [x]}}"
+        for name, priority in (("high", 2), ("low", 1), ("same", 1))
+    )
+    assert changes(f"routes: [{high}, {low}]", f"routes: [{low}, {high}]") == []
+    assert changes(f"routes: [{same}, {low}]", f"routes: [{low}, {same}]") == [("group", "priority", "changed")]
+    raised = low.replace("priority: 1", "priority: 3")
+    assert changes(f"routes: [{high}, {low}]", f"routes: [{high}, {raised}]") == [
+        ("route", "low", "changed"),
+        ("group", "priority", "changed"),
+    ]
+
+
 def test_destinations_and_their_breakers_are_compared() -> None:
     """A number is no truth value."""
     before = "destinations: {a: , b: {options: {x: 1}}, c: {breaker: {reset: 1m}}, d: }"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pointsman.cli.explain import Environment, TableFile
 from pointsman.cli.output import AsJson, show_json
-from pointsman.cli.progress import each_message
-from pointsman.cli.table_options import Environment, Messages, TableFile
+from pointsman.cli.progress import Messages, each_message
 from pointsman.errors import InputError
 
 if TYPE_CHECKING:

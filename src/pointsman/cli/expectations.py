@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from pointsman.cli.explain import Environment, TableFile
 from pointsman.cli.output import AsJson, show_json
-from pointsman.cli.table_options import Environment, TableFile
 
 if TYPE_CHECKING:
     from pointsman.table.decision import Step

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pointsman.cli.table_options import Environment, TableFile
+from pointsman.cli.explain import Environment, TableFile
 from pointsman.errors import InputError
 
 if TYPE_CHECKING:

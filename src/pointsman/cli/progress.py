@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from pointsman.errors import PointsmanError
 
@@ -13,6 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pointsman.table.message_lines import Line
+
+Messages = Annotated[
+    Path | None, typer.Option("--messages", "-m", metavar="FILE", help="Messages as JSON Lines, one in each line.")
+]
 
 
 def each_message(path: Path, act: Callable[[Line], None]) -> int:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pointsman.cli.explain import Environment
 from pointsman.cli.output import AsJson, show_json
-from pointsman.cli.progress import each_message
-from pointsman.cli.table_options import Environment, Messages
+from pointsman.cli.progress import Messages, each_message
 
 if TYPE_CHECKING:
     from pointsman.table.changes import Change
