@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import product
 
@@ -19,9 +20,8 @@ from pointsman.table.routing_table import RoutingTable
 
 from .tables import is_subject, matched, messages, patterns, tables
 
-SETTINGS = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=200, deadline=None)
 NEVER = ("route-unreachable", "predicate-never")
 CUT = ("route-shadowed", "overlap-different-outcome")
 
@@ -66,7 +66,7 @@ def by_brute_force(table: RoutingTable) -> tuple[set[str], set[tuple[str, str, s
 
 @pytest.mark.parametrize("strategy", ["priority", "content"])
 @pytest.mark.parametrize("dialect", DIALECTS)
-@SETTINGS
+@FEW
 @given(data=st.data())
 def test_unreachable_and_shadowed_routes_are_those_that_the_decisions_show(
     dialect: str, strategy: str, data: st.DataObject
@@ -81,7 +81,7 @@ def test_unreachable_and_shadowed_routes_are_those_that_the_decisions_show(
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@SETTINGS
+@MANY
 @given(data=st.data())
 def test_patterns_cover_another_one_together_exactly_when_they_match_all_its_subjects(
     dialect: str, data: st.DataObject
@@ -98,8 +98,17 @@ def test_patterns_cover_another_one_together_exactly_when_they_match_all_its_sub
         assert not every or not every <= frozenset().union(*rest)
 
 
+def test_one_pattern_that_covers_is_preferred_and_of_several_none_is_named_in_vain() -> None:
+    """The positions are those of the list."""
+    narrow, level, deeper, wide = (Pattern(text) for text in ("a.b", "a.*", "a.*.>", "a.>"))
+    assert covering(wide, [narrow, level, deeper]) == [1, 2]
+    assert covering(wide, [level, deeper, wide]) == [2]
+    assert covering(wide, [narrow, level]) is None
+    assert covering(wide, []) is None
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
-@SETTINGS
+@MANY
 @given(data=st.data())
 def test_a_pattern_meets_a_standard_exactly_when_it_matches_one_of_its_subjects(
     dialect: str, data: st.DataObject
@@ -118,7 +127,7 @@ def test_a_pattern_meets_a_standard_exactly_when_it_matches_one_of_its_subjects(
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@SETTINGS
+@MANY
 @given(data=st.data())
 def test_no_pattern_with_a_common_subject_is_overlooked(dialect: str, data: st.DataObject) -> None:
     """What is found holds everything that intersects."""
@@ -130,3 +139,22 @@ def test_no_pattern_with_a_common_subject_is_overlooked(dialect: str, data: st.D
     found = list(near.find(pattern))
     assert len(found) == len(set(found))
     assert {position for position, other in enumerate(others) if other.intersects(pattern)} <= set(found)
+
+
+def test_the_few_findings_about_a_large_table_are_found() -> None:
+    """Among thousands of routes that do not meet, two are covered."""
+    routes = [
+        {"name": f"r{number}", "pattern": f"orders.{number % 50}.{number}.*", "strategy": "priority"}
+        for number in range(3000)
+    ]
+    routes += [
+        {"name": "covered", "pattern": "orders.7.57.new", "strategy": "priority"},
+        {"name": "late", "pattern": "orders.*.58.new", "strategy": "priority", "priority": -1},
+        {"name": "rest", "pattern": "orders.>", "strategy": "priority"},
+    ]
+    written = [{**route, "destinations": ["one"]} for route in routes]
+    table = RoutingTable.parse(json.dumps({"destinations": {"one": {}}, "routes": written}))
+    found = {(finding.code, finding.about): finding.message for finding in check_table(table)}
+    assert set(found) == {("route-unreachable", "covered"), ("route-unreachable", "late")}
+    assert "'r57' is asked first" in found["route-unreachable", "covered"]
+    assert "'rest' is asked first" in found["route-unreachable", "late"]
