@@ -8,9 +8,11 @@ import pytest
 
 from pointsman.errors import InputError
 from pointsman.message import Message
+from pointsman.routing.breaker import BreakerState, Phase
 from pointsman.table.coverage import SAMPLES, Coverage
 from pointsman.table.coverage_html import write_html
 from pointsman.table.routing_table import RoutingTable
+from pointsman.table.state import Key
 
 TABLE = RoutingTable.parse(
     """
@@ -82,6 +84,28 @@ def test_what_is_refused_covers_nothing() -> None:
     coverage.record(TABLE.decide(Message("old.1"), principal="shop"), "old.1")
     coverage.record(TABLE.decide(Message("a..b")), "a..b")
     assert [entry.count for entry in coverage.entries()] == [0] * 8
+
+
+def test_a_fallback_is_covered_by_what_it_gets() -> None:
+    """And the destination it stands in for is not, also when the fallback was never declared."""
+    table = RoutingTable.parse(
+        "destinations: {x: {breaker: {fallback: spare}}}\nroutes: [{name: r, pattern: a, destinations: [x]}]"
+    )
+    state = {Key("breaker", "x"): BreakerState(Phase.OPEN)}
+    coverage = Coverage(table)
+    coverage.record(table.decide(Message("a"), state, now=1.0), "a")
+    assert [(entry.name, entry.count) for entry in coverage.entries("destination")] == [("x", 0), ("spare", 1)]
+    assert coverage.percent == 100
+
+
+def test_a_subject_that_no_translation_can_read_covers_none() -> None:
+    """It goes on to routes of another dialect."""
+    table = RoutingTable.parse(
+        "routes: [{name: r, pattern: '#', dialect: amqp, destinations: [x]}]\ntranslations: [{from: a.*, to: b.$1}]"
+    )
+    coverage = Coverage(table)
+    coverage.record(table.decide(Message("a..b")), "a..b")
+    assert [entry.count for entry in coverage.entries()] == [1, 1, 0]
 
 
 def test_a_table_without_routes_is_covered() -> None:

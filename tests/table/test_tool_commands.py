@@ -145,6 +145,16 @@ def test_graph_prints_mermaid_or_writes_a_file(shell: Shell) -> None:
     assert "one" not in shell.run("graph", "table.yaml", "--route", "two").output
 
 
+@pytest.mark.parametrize(
+    "command", [["coverage", "table.yaml", "--html"], ["graph", "table.yaml", "-o"]], ids=["coverage", "graph"]
+)
+def test_a_file_that_cannot_be_written_is_an_error(shell: Shell, command: list[str]) -> None:
+    """It ends with 2 and names the file."""
+    ended = shell.run(*command, "none/file.mmd")
+    assert ended.status == 2
+    assert ended.errors.startswith("none/file.mmd: error[no-file]: it cannot be written")
+
+
 def test_graph_shows_a_saga(shell: Shell) -> None:
     """If there is one of that name."""
     assert shell.run("graph", str(SHOP), "--saga", "order").output.startswith("stateDiagram-v2\n")
