@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pointsman.cli.explain import Environment, TableFile
 from pointsman.cli.output import AsJson, show_json
 
 if TYPE_CHECKING:
@@ -16,10 +16,8 @@ COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
 def check(
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="The file of the routing table.")],
-    environment: Annotated[
-        str | None, typer.Option("--environment", "-e", metavar="NAME", help="The environment to check it for.")
-    ] = None,
+    table: TableFile,
+    environment: Environment = None,
     show_silenced: Annotated[
         bool, typer.Option("--show-silenced", help="Show the findings that the table accepts, too.")
     ] = False,
