@@ -282,10 +282,6 @@ CATALOGUE: dict[str, Entry] = {
         "The routing table has no such environment.",
         "Use one of those under `environments`, or none.",
     ),
-    "not-literal": Entry(
-        "A direct route has a pattern with wildcards.",
-        "Write the subject out, or use the strategy pattern.",
-    ),
     "no-access": Entry(
         "The routing table has no access rules.",
         "Add a section `access`.",

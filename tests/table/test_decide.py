@@ -46,6 +46,21 @@ def test_priority_routes_go_by_the_highest_priority() -> None:
     assert reached(SHOP, message("alerts.minor")) == ["audit", "audit"]
 
 
+def test_a_direct_subject_has_one_handler() -> None:
+    """The first route of a group in the table; another group has its own."""
+    table = RoutingTable.parse(
+        """
+routes:
+  - {name: first, pattern: a.b, strategy: direct, destinations: [first]}
+  - {name: second, pattern: a.b, strategy: direct, destinations: [second]}
+  - {name: elsewhere, pattern: a.c, strategy: direct, destinations: [elsewhere]}
+  - {name: other, pattern: a.b, strategy: direct, group: other, destinations: [other]}
+"""
+    )
+    assert reached(table, message("a.b")) == ["first", "other"]
+    assert reached(table, message("a.c")) == ["elsewhere"]
+
+
 def test_equal_priorities_go_by_the_order_of_the_table() -> None:
     """And groups do not compete with each other."""
     table = RoutingTable.parse(

@@ -84,7 +84,7 @@ def test_a_misspelt_key_is_told_what_was_meant() -> None:
         ("gather: {}", "gather is for scatter-gather"),
         ("strategy: scatter-gather, gather: {timeout: soon}", "a duration is"),
         ("strategy: scatter-gather, gather: {quorum: 2}", "a quorum of 2"),
-        ("strategy: direct, pattern: a.*", "one subject"),
+        ("strategy: direct, pattern: a.*", "a direct route has none"),
     ],
 )
 def test_a_route_must_fit_its_strategy(route: str, problem: str) -> None:

@@ -13,6 +13,7 @@ from pointsman.patterns import NamingStandard, Pattern, Template
 from pointsman.patterns.naming import CIM, Field
 from pointsman.routing.balance import Kind, Weighted
 from pointsman.routing.breaker import BreakerSettings
+from pointsman.routing.direct import check_direct
 from pointsman.routing.gather import GatherSettings
 from pointsman.routing.saga_definition import SagaDefinition
 from pointsman.routing.saga_reader import read_definition
@@ -129,9 +130,8 @@ class _Compiler:
             return Route(
                 route.name, position, pattern, route.strategy, shares, place, priority=route.priority, group=route.group
             )
-        if route.strategy == "direct" and not pattern.is_literal:
-            problem = f"a direct route has one subject, and {pattern.text!r} is a pattern of many"
-            self.made.failures.append(mistake(node.find(("pattern",)), "not-literal", problem))
+        if route.strategy == "direct":
+            self.read(node.find(("pattern",)), lambda: check_direct(pattern))
         when, key, gather = route.when, route.key, route.gather
         return Route(
             name=route.name,

@@ -10,11 +10,8 @@ from pointsman.patterns import Pattern
 from pointsman.table.changes import Change, Difference, compare_order, compare_patterns, overall
 from pointsman.table.model import Gather
 from pointsman.table.model import Route as Written
-from pointsman.table.route import Route
+from pointsman.table.route import COMPETING, Route
 from pointsman.table.routing_table import RoutingTable
-
-COMPETING = ("priority", "content")
-"""Strategies whose routes compete within their group."""
 
 
 def diff_routes(before: RoutingTable, after: RoutingTable) -> Iterator[Change]:

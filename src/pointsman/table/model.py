@@ -93,7 +93,9 @@ class Route(Part):
     when: str | None = Field(None, description="An SQL predicate over the message.")
     conditions: dict[str, Any] | None = Field(None, description="Conditions on the metadata.")
     priority: int = 0
-    group: str = Field("", description="Routes of the strategies priority and content compete within their group.")
+    group: str = Field(
+        "", description="Routes of the strategies direct, priority and content compete within their group."
+    )
     balance: BalanceName | None = None
     key: str | None = Field(None, description="The field whose value sticky balancing goes by: metadata['customer'].")
     gather: Gather | None = None

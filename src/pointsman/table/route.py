@@ -12,6 +12,9 @@ from pointsman.patterns import Pattern
 from pointsman.routing.balance import Kind, Weighted
 from pointsman.routing.gather import GatherSettings
 
+COMPETING = ("direct", "priority", "content")
+"""Strategies whose routes compete within their group: the first that takes a message is the only one."""
+
 
 class Place(NamedTuple):
     """Where something is written."""
@@ -54,7 +57,7 @@ class Route:
     """Of its destinations."""
 
     def __post_init__(self) -> None:
-        alone = self.strategy in ("pattern", "direct") and self.predicate is None and self.condition is None
+        alone = self.strategy == "pattern" and self.predicate is None and self.condition is None
         object.__setattr__(self, "stands_alone", alone)
         object.__setattr__(self, "names", tuple(each.name for each in self.destinations))
 

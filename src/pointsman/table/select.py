@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 
 from pointsman.errors import RoutingError
 from pointsman.message import Message
-from pointsman.routing import balance, breaker, content, gather, priority
+from pointsman.routing import balance, breaker, content, direct, gather, priority
 from pointsman.routing.balance_state import BalanceState
 from pointsman.routing.breaker import BreakerState, Way
 from pointsman.routing.selection import Selection
@@ -18,13 +18,17 @@ from pointsman.table.state import Key, Working
 
 POSITION = attrgetter("position")
 STANDS_ALONE = attrgetter("stands_alone")
+SELECT: dict[str, Callable[[Iterable[Route]], Selection[Route]]] = {
+    "direct": direct.select,
+    "priority": priority.select,
+}
 
 
 def choose_routes(routes: Sequence[Route], message: Message, trace: list[Step] | None) -> list[Route]:
     """Those that take the message, in the order of the table.
 
-    Within a group, of the routes of the strategy priority the one that ``routing.priority`` chooses takes it, and of
-    those of content the one that ``routing.content`` chooses. All others stand for themselves.
+    Within a group, of the routes of the strategies direct, priority and content the one takes it that ``select`` in the
+    file of the strategy chooses. All others stand for themselves.
     """
     if trace is None and all(map(STANDS_ALONE, routes)):
         return sorted(routes, key=POSITION)
@@ -36,12 +40,12 @@ def choose_routes(routes: Sequence[Route], message: Message, trace: list[Step] |
             competing.setdefault(("content", route.group), []).append(route)
         elif (why := route.refuses(message)) is not None:
             reasons[route.name] = why
-        elif route.strategy == "priority":
-            competing.setdefault(("priority", route.group), []).append(route)
+        elif route.strategy in SELECT:
+            competing.setdefault((route.strategy, route.group), []).append(route)
         else:
             chosen.append(route)
     for (strategy, _), candidates in competing.items():
-        selection = priority.select(candidates) if strategy == "priority" else _by_content(candidates, message)
+        selection = _by_content(candidates, message) if strategy == "content" else SELECT[strategy](candidates)
         chosen += selection.chosen
         reasons |= {each.candidate.name: each.reason for each in selection.rejected}
     if trace is not None:

@@ -76,6 +76,13 @@ def patterns(dialect: str) -> st.SearchStrategy[str]:
     return tokens.map(separator.join).filter(lambda text: is_pattern(text, dialect))
 
 
+def literals(dialect: str) -> st.SearchStrategy[str]:
+    """Short subjects as patterns; few of them, so that some are the same."""
+    tokens = [token for token in dict.fromkeys(TOKENS[dialect]) if not set(token) & set("*>#+")]
+    texts = st.lists(st.sampled_from(tokens), min_size=1, max_size=2).map(find_dialect(dialect).separator.join)
+    return texts.filter(lambda text: is_pattern(text, dialect))
+
+
 @st.composite
 def tables(draw: st.DrawFn, dialect: str, strategy: str) -> RoutingTable:
     """A table of a few routes of one strategy."""
@@ -83,7 +90,7 @@ def tables(draw: st.DrawFn, dialect: str, strategy: str) -> RoutingTable:
     for number in range(draw(st.integers(2, 5))):
         route: dict[str, Any] = {
             "name": f"r{number}",
-            "pattern": draw(patterns(dialect)),
+            "pattern": draw(literals(dialect) if strategy == "direct" else patterns(dialect)),
             "strategy": strategy,
             "destinations": [draw(st.sampled_from(["one", "two"]))],
             "group": draw(st.sampled_from(["", "", "g"])),

@@ -58,13 +58,13 @@ def by_brute_force(table: RoutingTable) -> tuple[set[str], set[tuple[str, str, s
     for name, winner in lost:
         route, other = routes[name], routes[winner]
         if name in taken and route.group == other.group and crosses(route, other):
-            same_rank = route.strategy == "content" or route.priority == other.priority
+            same_rank = route.strategy != "priority" or route.priority == other.priority
             by_chance = same_rank and route.destinations != other.destinations
             cut.add((name, winner, CUT[by_chance]))
     return {route.name for route in table.routes if route.enabled} - taken, cut
 
 
-@pytest.mark.parametrize("strategy", ["priority", "content"])
+@pytest.mark.parametrize("strategy", ["direct", "priority", "content"])
 @pytest.mark.parametrize("dialect", DIALECTS)
 @FEW
 @given(data=st.data())

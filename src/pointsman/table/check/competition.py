@@ -21,10 +21,8 @@ from pointsman.patterns.nodes import Nodes
 from pointsman.patterns.realizable import is_void
 from pointsman.table.check.cover import covering, covers
 from pointsman.table.check.near import Near
-from pointsman.table.route import Route
+from pointsman.table.route import COMPETING, Route
 
-COMPETING = ("priority", "content")
-"""Strategies whose routes compete within their group: the first that takes a message is the only one."""
 MOST_NAMED = 5
 """How many of the routes that take a part of another one are looked for."""
 
