@@ -96,4 +96,5 @@ def _show_next(console: Console) -> None:
     console.print("To try next:")
     typer.echo("  .venv/bin/pointsman match 'payments.*.*.declined' payments.eu.card.declined")
     typer.echo("  .venv/bin/pointsman pattern compare 'orders.>' '*.eu.*'")
-    typer.echo("  .venv/bin/pointsman pattern convert 'orders.#' --dialect amqp --to nats")
+    typer.echo("  .venv/bin/pointsman explain examples/shop.yaml alerts.critical.fire")
+    typer.echo("  .venv/bin/pointsman check examples/shop.yaml")
