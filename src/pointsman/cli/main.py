@@ -22,6 +22,7 @@ from pointsman.cli import (
     match,
     pattern,
     table,
+    table_diff,
 )
 from pointsman.cli.output import show_error
 from pointsman.errors import InputError, PointsmanError
@@ -60,6 +61,7 @@ app.command("explain")(explain.explain)
 app.command("test")(expectations.run)
 app.command("coverage")(coverage.coverage)
 app.command("graph")(graph.graph)
+app.command("diff")(table_diff.diff)
 app.add_typer(table.app, name="table")
 app.add_typer(pattern.app, name="pattern")
 app.add_typer(access.app, name="access")
