@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pointsman.access import Access, Principal, Rule, read_data, read_lines
+from pointsman.access.rule import write_path
 from pointsman.conditions import Predicate, read_condition
 from pointsman.errors import AccessError, NamingError, PatternError, PointsmanError, TemplateError
 from pointsman.patterns import NamingStandard, Pattern, Template
@@ -21,7 +22,7 @@ from pointsman.routing.translate import Rule as TranslationRule
 from pointsman.table import model
 from pointsman.table.field import field_of_answer, field_of_message
 from pointsman.table.route import Place, Route
-from pointsman.table.shape import mistake, place_of, write_path
+from pointsman.table.shape import mistake, place_of
 from pointsman.table.yaml_text import Node
 
 

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any
 
+from pointsman.access.rule import Path, write_path
 from pointsman.errors import InputError, PointsmanError
 from pointsman.table.route import Place
 from pointsman.table.yaml_text import Node
-
-Path = tuple[str | int, ...]
 
 
 def read_shape(root: Node, model: Any) -> tuple[Any, list[PointsmanError]]:
@@ -56,11 +55,6 @@ def mistake(node: Node, code: str, problem: str, *, at_key: bool = False) -> Inp
 def place_of(node: Node) -> Place:
     """Where a node stands."""
     return Place(node.file, node.line, node.column)
-
-
-def write_path(path: Path) -> str:
-    """The path as one reads it: ``routes[3].pattern``."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
 def _mistakes(root: Node, model: Any, errors: list[Any]) -> Iterator[InputError]:

@@ -9,10 +9,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pointsman.errors import PatternError, SubjectError
 from pointsman.message import Message
 from pointsman.patterns import Pattern, Subject, find_dialect
 from pointsman.table.routing_table import RoutingTable
+from tests.matching.behaviour import is_pattern, is_subject
 
 TOKENS = {
     "nats": ["a", "b", "*", "*", ">"],
@@ -52,24 +52,6 @@ def matched(pattern: str, dialect: str) -> frozenset[str]:
 @cache
 def _parsed(dialect: str) -> tuple[Subject, ...]:
     return tuple(Subject(text, dialect) for text in subjects(dialect))
-
-
-def is_subject(text: str, dialect: str) -> bool:
-    """Whether the dialect allows the text as a subject."""
-    try:
-        Subject(text, dialect)
-    except SubjectError:
-        return False
-    return True
-
-
-def is_pattern(text: str, dialect: str) -> bool:
-    """Whether the dialect allows the text as a pattern."""
-    try:
-        Pattern(text, dialect)
-    except PatternError:
-        return False
-    return True
 
 
 def patterns(dialect: str) -> st.SearchStrategy[str]:
