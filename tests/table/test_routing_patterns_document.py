@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pointsman import Message, Pattern, SubjectIndex
+from pointsman import CompiledIndex, Message, Pattern, SubjectIndex
 from pointsman.patterns.naming import CIM
+from pointsman.table.coverage import Coverage
 from pointsman.table.routing_table import RoutingTable
 
 
@@ -174,3 +175,37 @@ routes:
     )
     [delivery] = table.decide(Message(subject)).deliveries
     assert delivery.destination == destination
+
+
+@pytest.mark.parametrize(
+    ("pattern", "subject", "matches"),
+    [
+        ("graph.events.node_added", "graph.events.node_added", True),
+        ("graph.events.node_added", "graph.events.node_addedX", False),
+        ("graph.>", "graph.events.node_added", True),
+        ("graph.>", "xgraph.events", False),
+        ("graph.*.node_added", "graph.events.node_added", True),
+        ("graph.*.node_added", "a.graph.events.node_added.b", False),
+        ("graph.*.node_added", "graphXevents.node_added", False),
+    ],
+)
+def test_routing_table_compilation(pattern: str, subject: str, matches: bool) -> None:
+    """Exact, prefix and the rest; the sketch's regular expression has no ends and is not copied."""
+    assert (CompiledIndex.build([pattern]).match([subject]).to_pylist() == [[0]]) is matches
+
+
+def test_route_coverage_analysis() -> None:
+    """The percentage and the uncovered are of routes, where the sketch mixes them up with subjects."""
+    table = RoutingTable.parse(
+        """
+destinations: {a: , b: }
+routes:
+  - {name: events, pattern: graph.events.>, destinations: [a]}
+  - {name: commands, pattern: graph.commands.>, destinations: [b]}
+"""
+    )
+    coverage = Coverage(table)
+    for subject in ("graph.events.one", "graph.events.two", "graph.events.three"):
+        coverage.record(table.decide(Message(subject)))
+    assert coverage.percent_of("route") == 50.0
+    assert [entry.name for entry in coverage.uncovered if entry.kind == "route"] == ["commands"]
