@@ -53,7 +53,7 @@ class Plan(NamedTuple):
 
 
 FULL = Plan((1_000, 10_000, 100_000, 1_000_000), 1_000_000, 10_000, 3, 2, 1_000_000)
-QUICK = Plan((1_000, 10_000, 100_000), 400_000, 4_000, 2, 2, 1_000)
+QUICK = Plan((1_000, 100_000), 600_000, 6_000, 2, 2, 1_000, brute_piece=20)
 
 
 def run(quick: bool, progress: Progress = lambda _: None) -> list[Row]:
