@@ -56,6 +56,15 @@ def test_explain_reads_the_message_from_the_standard_input() -> None:
     assert done.stdout.splitlines()[-1].startswith("mail -> mailer-")
 
 
+def test_explain_reads_the_message_from_a_file(tmp_path: Path) -> None:
+    """A file that is there wins over a subject of that name."""
+    file = tmp_path / "message.json"
+    file.write_text('{"subject": "alerts.critical.fire"}\n')
+    assert run("explain", SHOP, str(file)).stdout.splitlines()[-1] == "critical -> on-call"
+    file.write_bytes(b"\xff")
+    assert run("explain", SHOP, str(file)).returncode == 2
+
+
 def test_every_mistake_of_a_table_is_shown_with_its_place(wrong: str) -> None:
     """Status 2, no traceback; and as JSON for machines."""
     result = run("explain", wrong, "x")

@@ -30,7 +30,7 @@ def explain(
     table: TableFile,
     message: Annotated[
         str,
-        typer.Argument(metavar="MESSAGE", help="A subject, or a message as JSON; - reads it from the standard input."),
+        typer.Argument(metavar="MESSAGE", help="A subject, a message as JSON, or a file of one; - is standard input."),
     ],
     principal: Annotated[
         str | None,
@@ -57,6 +57,8 @@ def read_message(text: str) -> Message:
 
     if text == "-":
         text = sys.stdin.read().strip()
+    elif not text.startswith("{") and _is_file(text):
+        text = _read(Path(text))
     if not text.startswith("{"):
         return Message(text)
     try:
@@ -64,6 +66,20 @@ def read_message(text: str) -> Message:
     except (ValueError, RecursionError) as error:
         raise InputError("bad-message", f"this is no JSON: {error}") from None
     return Message.from_dict(data)
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a NUL
+        return False
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("no-file", f"it cannot be read: {error}", file=str(path)) from None
 
 
 def _show(digest: str, decision: Decision) -> None:
