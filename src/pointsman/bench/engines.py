@@ -42,7 +42,7 @@ def paho(patterns: Sequence[str]) -> Engine:
         from paho.mqtt.matcher import MQTTMatcher
     except ImportError:
         raise MissingExtraError("bench", "paho-mqtt") from None
-    matcher: Any = MQTTMatcher()  # type: ignore[no-untyped-call]
+    matcher: Any = MQTTMatcher()  # type: ignore[no-untyped-call]  # paho has no types there
     for number, pattern in enumerate(patterns):
         matcher[pattern] = number
 

@@ -161,13 +161,3 @@ def classify_patterns(data, offsets, dialect):
         else:
             found[index] = zato_pattern(data, start, stop)
     return found
-
-
-@njit(cache=True, nogil=True)
-def valid_subjects(data, offsets, dialect):
-    """For each subject, whether it is valid."""
-    count = len(offsets) - 1
-    found = np.empty(count, np.bool_)
-    for index in range(count):
-        found[index] = is_subject(data, offsets[index], offsets[index + 1], dialect)
-    return found

@@ -106,7 +106,7 @@ class SubjectIndex(Generic[Value]):
         of. The cost without the cache is linear in the tokens times the nodes of patterns they lead to.
         """
         try:
-            # What is no text is no key either, or cannot be one.
+            # What is no text is no key either, or cannot be one; so it need not be asked which it is.
             return [*self._cache.fresh[subject]]  # type: ignore[index]
         except (KeyError, TypeError):
             pass

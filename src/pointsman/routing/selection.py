@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Generic, Protocol, TypeVar
 
 
@@ -44,4 +45,4 @@ class Selection(Generic[Route]):
 
 def in_table_order(candidates: Iterable[Route]) -> list[Route]:
     """The candidates as they stand in the table; an index gives them in no particular order."""
-    return sorted(candidates, key=lambda each: each.position)
+    return sorted(candidates, key=attrgetter("position"))

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from pointsman.routing.breaker import Permit
 from pointsman.table.state import Changes, Key, State, Value
 
-STAGES = ("receive", "authorize", "translate", "resolve", "select", "deliver")
-
 
 class Delivery(NamedTuple):
     """A message for a destination: the unit that is done or fails."""

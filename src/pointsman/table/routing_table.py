@@ -12,6 +12,7 @@ from pointsman.errors import PointsmanError, SubjectError, TableError
 from pointsman.matching.live import SubjectIndex
 from pointsman.message import Message
 from pointsman.patterns import find_dialect
+from pointsman.routing import translate
 from pointsman.table import document, environment, model, shape
 from pointsman.table.collector import without_collector
 from pointsman.table.compile import Compiled, compile_table
@@ -172,12 +173,10 @@ class RoutingTable:
             matching = self._translator.match(subject)
         except SubjectError:
             matching = []
-        for number in sorted(matching):
-            rule = self.translations[number]
-            made = rule.template.apply(subject)
-            if made is not None:
-                _note(steps, "translate", f"{rule.name!r} makes it {made!r}")
-                return made
+        made = translate.explain([self.translations[number] for number in sorted(matching)], subject)
+        if made.subject is not None and made.rule is not None:
+            _note(steps, "translate", f"{made.rule.name!r} makes it {made.subject!r}")
+            return made.subject
         _note(steps, "translate", "no translation matches")
         return subject
 

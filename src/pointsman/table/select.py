@@ -7,16 +7,15 @@ from operator import attrgetter
 
 from pointsman.errors import RoutingError
 from pointsman.message import Message
-from pointsman.routing import balance, breaker, content, direct, gather, priority
+from pointsman.routing import balance, breaker, content, direct, gather, pattern, priority
 from pointsman.routing.balance_state import BalanceState
 from pointsman.routing.breaker import BreakerState, Way
-from pointsman.routing.selection import Selection
+from pointsman.routing.selection import Selection, in_table_order
 from pointsman.table.compile import Destination
 from pointsman.table.decision import Delivery, Step
 from pointsman.table.route import Route
 from pointsman.table.state import Key, Working
 
-POSITION = attrgetter("position")
 STANDS_ALONE = attrgetter("stands_alone")
 SELECT: dict[str, Callable[[Iterable[Route]], Selection[Route]]] = {
     "direct": direct.select,
@@ -28,10 +27,11 @@ def choose_routes(routes: Sequence[Route], message: Message, trace: list[Step] |
     """Those that take the message, in the order of the table.
 
     Within a group, of the routes of the strategies direct, priority and content the one takes it that ``select`` in the
-    file of the strategy chooses. All others stand for themselves.
+    file of the strategy chooses. All others stand for themselves, as ``routing.pattern`` says.
     """
     if trace is None and all(map(STANDS_ALONE, routes)):
-        return sorted(routes, key=POSITION)
+        # As ``pattern.select`` does, without what only a trace needs.
+        return in_table_order(routes)
     chosen: list[Route] = []
     reasons: dict[str, str] = {}
     competing: dict[tuple[str, str], list[Route]] = {}
@@ -49,10 +49,10 @@ def choose_routes(routes: Sequence[Route], message: Message, trace: list[Step] |
         chosen += selection.chosen
         reasons |= {each.candidate.name: each.reason for each in selection.rejected}
     if trace is not None:
-        for route in sorted(routes, key=POSITION):
+        for route in in_table_order(routes):
             why = reasons.get(route.name)
             trace.append(Step(route.name, f"taken: {route.strategy}" if why is None else f"not taken: {why}"))
-    return sorted(chosen, key=POSITION)
+    return [*pattern.select(chosen).chosen]
 
 
 def _by_content(candidates: list[Route], message: Message) -> Selection[Route]:
