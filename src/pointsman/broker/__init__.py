@@ -1,0 +1,1 @@
+"""The embedded broker: the routing table, running in one process on one file."""

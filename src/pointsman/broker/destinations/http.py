@@ -1,0 +1,147 @@
+"""The destination ``http``: each delivery is one request to an endpoint.
+
+The body is sent as it is, with the headers that ``http_headers`` describes; ``Idempotency-Key`` is the id of the
+delivery, so that an endpoint can tell a repetition. A status of success is all that counts: what comes after it, even
+a broken connection, does not undo it. Redirects are not followed, since they would send the message where the table
+does not say. No more than a small part of an answer is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field
+
+from pointsman.broker.destinations.http_answer import failure_of
+from pointsman.broker.destinations.http_headers import TAKEN, TAKEN_PREFIX, headers_of, is_header_value
+from pointsman.broker.destinations.interface import Delivered, DeliveryFailed
+from pointsman.broker.destinations.options import Options
+from pointsman.errors import InputError, MissingExtraError
+from pointsman.table.model import Duration
+
+if TYPE_CHECKING:
+    import httpx
+
+READ_AT_MOST = 65536
+"""Bytes of an answer that are read, so that the connection can be used again; after a longer one it is closed."""
+SHOWN_AT_MOST = 300
+"""Characters of an answer that are shown as the reason of a failure."""
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+def _checked_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or not url.isascii() or not url.isprintable():
+        raise ValueError("a URL here begins with http:// or https:// and a host, in ASCII")
+    _ = parts.port  # raises ValueError for one that is no port
+    return url
+
+
+def _checked_headers(headers: dict[str, str]) -> dict[str, str]:
+    for name, value in headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is no name of a header")
+        if name.lower() in TAKEN or name.lower().startswith(TAKEN_PREFIX):
+            raise ValueError(f"the header {name!r} is set by the delivery")
+        if not is_header_value(value):
+            raise ValueError(f"the value of the header {name!r} is not printable ASCII")
+    return {name.lower(): value for name, value in headers.items()}
+
+
+class HttpOptions(Options):
+    """The options of a destination of the type ``http``."""
+
+    url: Annotated[str, AfterValidator(_checked_url)] = Field(description="The endpoint: http:// or https://.")
+    method: Literal["POST", "PUT", "PATCH"] = Field("POST", description="The method of the request.")
+    headers: Annotated[dict[str, str], AfterValidator(_checked_headers)] = Field(
+        {}, description="Further headers; those of the delivery cannot be set."
+    )
+    timeout: Duration = Field(10.0, description="How long one request may take as a whole, connecting included.")
+    concurrency: int = Field(8, ge=1, le=1000, description="Requests that are under way at one time.")
+
+
+class HttpSink:
+    """Sends deliveries to an endpoint."""
+
+    def __init__(self, name: str, options: HttpOptions, clock: Callable[[], float] = time.time) -> None:
+        self._name = name
+        self._options = options
+        self._clock = clock
+        self._slots = asyncio.Semaphore(options.concurrency)
+        self._client: httpx.AsyncClient | None = None
+
+    async def open(self) -> None:
+        """Make the client, which connects at the first delivery.
+
+        Raises ``MissingExtraError`` without httpx, and ``InputError`` (``bad-destination``) for a URL that it refuses.
+        """
+        try:
+            import httpx
+        except ImportError:
+            raise MissingExtraError("http", "httpx") from None
+        try:
+            httpx.URL(self._options.url)
+        except httpx.InvalidURL as error:
+            raise InputError("bad-destination", f"destination {self._name!r}: option 'url': {error}") from None
+        limits = httpx.Limits(max_connections=self._options.concurrency)
+        # The time of a request is limited as a whole; httpx would limit each of its steps.
+        self._client = httpx.AsyncClient(follow_redirects=False, timeout=None, limits=limits)  # noqa: S113
+
+    async def deliver(self, delivery: Delivered) -> None:
+        """Send one request, once there are fewer under way than ``concurrency``; the timeout begins then."""
+        if self._client is None:
+            raise RuntimeError("the sink is not open")
+        headers = headers_of(delivery) | self._options.headers
+        request = self._client.build_request(
+            self._options.method, self._options.url, content=delivery.message.body, headers=headers
+        )
+        async with self._slots:
+            failure = await self._answer(self._client, request)
+        if failure is not None:
+            raise failure
+
+    async def close(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _answer(self, client: httpx.AsyncClient, request: httpx.Request) -> DeliveryFailed | None:
+        import httpx
+
+        until = asyncio.get_running_loop().time() + self._options.timeout
+        try:
+            async with asyncio.timeout_at(until):
+                response = await client.send(request, stream=True)
+        except TimeoutError:
+            return DeliveryFailed(f"there was no answer within {self._options.timeout:g} s")
+        except (httpx.LocalProtocolError, httpx.UnsupportedProtocol) as error:
+            return DeliveryFailed(f"the request cannot be sent: {error}", retry=False)
+        except httpx.TransportError as error:
+            return DeliveryFailed(f"the connection failed: {str(error) or type(error).__name__}")
+        try:
+            text = await _beginning(response, until)
+        finally:
+            await response.aclose()
+        return failure_of(response.status_code, response.headers.get("retry-after"), text, self._clock())
+
+
+async def _beginning(response: httpx.Response, until: float) -> str:
+    """The beginning of the body, as far as it comes."""
+    import httpx
+
+    found = bytearray()
+    with suppress(TimeoutError, httpx.TransportError):
+        async with asyncio.timeout_at(until):
+            async for part in response.aiter_raw():
+                found += part[: READ_AT_MOST - len(found)]
+                if len(found) >= READ_AT_MOST:
+                    break
+    return found[: 4 * SHOWN_AT_MOST].decode(errors="replace")[:SHOWN_AT_MOST]

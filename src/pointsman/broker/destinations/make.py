@@ -1,0 +1,78 @@
+"""From what the table says of a destination to the sink that takes its deliveries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from pointsman.broker.destinations.interface import Sink
+from pointsman.broker.destinations.options import Options
+from pointsman.broker.destinations.types import TYPES, DestinationType
+from pointsman.errors import InputError
+from pointsman.table.route import Place
+
+
+def read_options(name: str, type: str, options: Mapping[str, object], place: Place | None = None) -> Options:  # noqa: A002 (the table calls it so)
+    """The options of a destination, checked; ``place`` is where the table has it, for the error.
+
+    Raises ``InputError`` (``bad-destination``) that names the destination, each option that is wrong, and what is
+    allowed, for an unknown type, an unknown or missing option, or a value that the option cannot have.
+    """
+    kind = _kind(name, type, place)
+    try:
+        return kind.options.model_validate(dict(options))
+    except ValidationError as error:
+        mistakes = "; ".join(_mistake(type, kind, each) for each in error.errors(include_url=False))
+        raise _refused(f"destination {name!r}: {mistakes}", place) from None
+
+
+def make_sink(
+    name: str,
+    type: str,  # noqa: A002 (the table calls it so)
+    options: Mapping[str, object],
+    folder: Path,
+    place: Place | None = None,
+) -> Sink:
+    """The sink of a destination, not yet open; relative paths in the options are relative to ``folder``.
+
+    Touches nothing outside of memory. Raises ``InputError`` (``bad-destination``) as ``read_options`` does, and for the
+    types ``handler`` and ``subject``, whose deliveries the broker makes itself.
+    """
+    read = read_options(name, type, options, place)
+    make = TYPES[type].sink
+    if make is None:
+        raise _refused(f"destination {name!r}: the broker itself delivers to a destination of the type {type!r}", place)
+    return make(name, read, folder)
+
+
+def _kind(name: str, type_name: str, place: Place | None) -> DestinationType:
+    if type_name in TYPES:
+        return TYPES[type_name]
+    close = get_close_matches(type_name, TYPES, n=1)
+    meant = f"; did you mean {close[0]!r}?" if close else ""
+    problem = f"destination {name!r}: there is no type {type_name!r}; the types are {', '.join(TYPES)}{meant}"
+    raise _refused(problem, place)
+
+
+def _mistake(type_name: str, kind: DestinationType, error: Any) -> str:
+    option = ".".join(str(step) for step in error["loc"])
+    if error["type"] == "extra_forbidden":
+        close = get_close_matches(option, kind.option_names, n=1)
+        meant = f"; did you mean {close[0]!r}?" if close else ""
+        allowed = f"the options are {', '.join(kind.option_names)}" if kind.option_names else "it has none"
+        return f"the type {type_name!r} has no option {option!r}; {allowed}{meant}"
+    if error["type"] == "missing":
+        described = kind.options.model_fields[option].description or ""
+        return f"option {option!r} is missing: {described[0].lower()}{described[1:].rstrip('.')}"
+    problem = error["msg"].removeprefix("Value error, ")
+    return f"option {option!r}: {problem[0].lower()}{problem[1:]}"
+
+
+def _refused(problem: str, place: Place | None) -> InputError:
+    if place is None:
+        return InputError("bad-destination", problem)
+    return InputError("bad-destination", problem, file=place.file, line=place.line, column=place.column)
