@@ -1,0 +1,54 @@
+"""Databases to import: of MiniQ's shape by SQL as MiniQ sends it, of litequeue by litequeue itself."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from litequeue import LiteQueue
+
+EXAMPLE = Path(__file__).with_name("miniq_example.db")
+"""Made by MiniQ itself, before it had priorities."""
+EARLIER = (
+    "(message_id TEXT NOT NULL, topic TEXT, data TEXT NOT NULL, status INTEGER NOT NULL,"
+    " in_time INTEGER NOT NULL, lock_time INTEGER, done_time INTEGER)"
+)
+LATER = (
+    "(message_id TEXT NOT NULL, topic TEXT, data TEXT NOT NULL, status INTEGER NOT NULL,"
+    " priority INTEGER DEFAULT 5, in_time INTEGER NOT NULL, lock_time INTEGER, done_time INTEGER)"
+)
+START = 1_748_428_782_000
+"""Milliseconds since 1970, when the first message is put."""
+
+
+def miniq(path: Path, rows: Iterable[Sequence[Any]], table: str = "messages", encoding: str = "UTF-8") -> Path:
+    """A database of a later MiniQ. A row is id, topic, data, status, priority; each is put a second after the last."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"PRAGMA encoding = '{encoding}'")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f'CREATE TABLE "{table}" {LATER}')
+        connection.executemany(
+            f'INSERT INTO "{table}" (message_id, topic, data, status, priority, in_time) VALUES (?, ?, ?, ?, ?, ?)',  # noqa: S608
+            ((*row, START + number * 1000) for number, row in enumerate(rows)),
+        )
+    return path
+
+
+def litequeue(path: Path, count: int) -> list[str]:
+    """A database of litequeue's with this many messages; gives their ids."""
+    queue = LiteQueue(path)
+    ids = [queue.put(f"message {number}").message_id for number in range(count)]
+    queue.close()
+    return ids
+
+
+def traces(folder: Path) -> dict[str, tuple[int, int, bytes]]:
+    """What would show that something in a folder was written to."""
+    return {
+        name: (os.stat(folder / name).st_size, os.stat(folder / name).st_mtime_ns, (folder / name).read_bytes())  # noqa: PTH116
+        for name in sorted(os.listdir(folder))  # noqa: PTH208
+    }
