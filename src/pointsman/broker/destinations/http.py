@@ -33,13 +33,14 @@ READ_AT_MOST = 65536
 SHOWN_AT_MOST = 300
 """Characters of an answer that are shown as the reason of a failure."""
 
+_URL_TEXT = re.compile("[!-~]+")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def _checked_url(url: str) -> str:
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or not url.isascii() or not url.isprintable():
-        raise ValueError("a URL here begins with http:// or https:// and a host, in ASCII")
+    if parts.scheme not in ("http", "https") or not parts.hostname or not _URL_TEXT.fullmatch(url):
+        raise ValueError("a URL here begins with http:// or https:// and a host, in ASCII without spaces")
     _ = parts.port  # raises ValueError for one that is no port
     return url
 
