@@ -295,4 +295,82 @@ CATALOGUE: dict[str, Entry] = {
         "The routing table has no route, or no saga, of that name.",
         "Check the name; `pointsman graph` without options shows what there is.",
     ),
+    # The queue and the broker
+    "bad-destination": Entry(
+        "A destination has a type or an option that the embedded broker does not have, or cannot be opened.",
+        "docs/destinations.md lists the types with their options.",
+    ),
+    "queue-full": Entry(
+        "The queue holds as many unfinished messages as its maxsize allows.",
+        "Wait until some are acknowledged, add consumers, or raise maxsize; nothing of the call was stored.",
+    ),
+    "too-large": Entry(
+        "A message, or its metadata, is larger than the queue allows.",
+        "Keep large contents elsewhere and send where they are, or raise max_bytes.",
+    ),
+    "store-busy": Entry(
+        "Another process has held the lock for writing longer than busy_timeout.",
+        "See which process has the file open (it may be stopped), or raise busy_timeout; nothing was stored.",
+    ),
+    "disk-full": Entry(
+        "There is no room for what was to be written.",
+        "Make room on the disk, or prune and vacuum the queue; nothing of the call was stored.",
+    ),
+    "store-damaged": Entry(
+        "The file is not a database, or SQLite finds it damaged.",
+        "Run pointsman queue doctor on it; it says what is wrong and saves what can be read.",
+    ),
+    "store-lost-tail": Entry(
+        "The mark beside the file says that more was committed than the file holds.",
+        "Run pointsman queue doctor: it says what is missing. With --repair it takes the file as it is.",
+    ),
+    "store-newer": Entry(
+        "The file was written by a newer version of Pointsman.",
+        "Use at least the version that wrote it; this one leaves the file as it is.",
+    ),
+    "store-foreign": Entry(
+        "The file is an SQLite database that is not Pointsman's.",
+        "Give another path, or take over its messages with pointsman queue import.",
+    ),
+    "store-closed": Entry(
+        "The queue was closed.",
+        "Open it again.",
+    ),
+    "store-failed": Entry(
+        "SQLite could not do it.",
+        "The message says why; nothing of the call was stored.",
+    ),
+    "store-mismatch": Entry(
+        "The file was made with other settings than it is opened with.",
+        "Open it with the settings it was made with, or leave them out.",
+    ),
+    "no-subscription": Entry(
+        "The queue has no durable subscription of that name.",
+        "List them with queue.subscriptions(), or make it with queue.subscribe().",
+    ),
+    "subscription-differs": Entry(
+        "There is a durable subscription of that name with another pattern.",
+        "Choose another name, or unsubscribe the old one first, which drops what waits in it.",
+    ),
+    # Taking over the messages of another queue
+    "source-not-queue": Entry(
+        "The file to import is no SQLite database, or has no table of messages as MiniQ and litequeue make them.",
+        "Check the path, and the name given with --table.",
+    ),
+    "source-tables": Entry(
+        "The database to import has several tables of messages.",
+        "Say which one with --table, and import one after the other.",
+    ),
+    "source-locked": Entry(
+        "The database to import is locked, or a change of it was not ended.",
+        "Stop the program that uses it. If none does, open it once with that program, which ends or undoes the change.",
+    ),
+    "source-damaged": Entry(
+        "The database to import is cut off or damaged; what was read before that is taken over.",
+        "Repair a copy of it (sqlite3 FILE .recover), and import that into a new queue.",
+    ),
+    "source-changed": Entry(
+        "The database to import was written to, or messages that were taken over before are no longer in it.",
+        "Stop the program that uses it. If messages were deleted from it meanwhile, import it into a new queue.",
+    ),
 }

@@ -13,6 +13,7 @@
     ├── AccessError      (ValueError)   access rules that cannot be used
     ├── InputError       (ValueError)   a file or an argument that cannot be used
     ├── TableError       (ValueError)   a routing table that cannot be used, with all of its mistakes
+    ├── StoreError       (OSError)      a queue's file, or what is asked of it, that cannot be
     └── MissingExtraError (ImportError) an optional part that is not installed
 
 Each error has a ``code`` from the catalogue in ``error_codes.py``, a ``problem`` (what is wrong), where it is
@@ -144,6 +145,10 @@ class TableError(PointsmanError, ValueError):
             first.code, f"{first.problem}{more}", text=first.text, file=first.file, line=first.line, column=first.column
         )
         self.failures = tuple(failures)
+
+
+class StoreError(PointsmanError, OSError):
+    """A queue's file that cannot be used, or something that cannot be done with it as it is now."""
 
 
 class MissingExtraError(PointsmanError, ImportError):

@@ -1,0 +1,1 @@
+"""The durable queue: messages, deliveries and state in one SQLite file."""

@@ -1,0 +1,140 @@
+"""Waking those who wait, in this process and in others, without their asking again and again.
+
+Who waits makes a named pipe in the folder ``FILE-bells`` beside the database; who has committed something new writes a
+byte into each. A pipe whose process is gone is removed by the next one to ring. A process that is killed between its
+commit and its ringing leaves a message that nobody is woken for: so a wait is never longer than ``LONGEST``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import select
+import tempfile
+import time
+from itertools import count
+from pathlib import Path
+
+LONGEST = 1.0
+"""Seconds that one wait takes at most."""
+
+
+class Listener:
+    """The place of one who waits; ``fileno`` is readable once the bell has rung."""
+
+    def __init__(self, path: Path, bell: Bell) -> None:
+        self._path = path
+        self._bell = bell
+        os.mkfifo(path, 0o600)
+        # For writing too, so that it is not at its end whenever nobody else has it open.
+        self._descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def fileno(self) -> int:
+        """For ``select`` and event loops."""
+        return self._descriptor
+
+    def wait(self, timeout: float) -> bool:
+        """Waits until the bell rings, ``LONGEST`` at most; whether it rang."""
+        readable, _, _ = select.select([self._descriptor], [], [], max(0.0, min(timeout, LONGEST)))
+        return self.clear() if readable else False
+
+    def clear(self) -> bool:
+        """Forgets that the bell rang; whether it had."""
+        rang = False
+        with contextlib.suppress(BlockingIOError):
+            while os.read(self._descriptor, 4096):
+                rang = True
+        return rang
+
+    def close(self) -> None:
+        """Waits no more."""
+        if self._descriptor >= 0:
+            self._path.unlink(missing_ok=True)
+            os.close(self._descriptor)
+            self._descriptor = -1
+            self._bell.forget(self)
+
+
+class Bell:
+    """The bell of a database. ``ring`` and ``listen`` are to be called with nobody else doing so."""
+
+    def __init__(self, database: str | None) -> None:
+        self._own: tempfile.TemporaryDirectory[str] | None = None
+        if database is None:
+            self._own = tempfile.TemporaryDirectory(prefix="pointsman-bells-")
+            self._folder = Path(self._own.name)
+        else:
+            self._folder = Path(f"{database}-bells")
+        self._listeners: list[Listener] = []
+        self._pipes: dict[str, int] = {}
+        self._changed = -1
+        self._numbers = count()
+
+    def listen(self) -> Listener:
+        """A new place to wait at."""
+        path = self._folder / f"{os.getpid()}-{id(self):x}-{next(self._numbers)}"
+        while True:
+            with contextlib.suppress(FileExistsError):
+                self._folder.mkdir(mode=0o700)
+            # Another process may have removed the folder again, as nobody waited there.
+            with contextlib.suppress(FileNotFoundError):
+                listener = Listener(path, self)
+                self._listeners.append(listener)
+                return listener
+
+    def ring(self) -> None:
+        """Wakes all who wait; never fails."""
+        self._look()
+        for name, pipe in list(self._pipes.items()):
+            try:
+                os.write(pipe, b"!")
+            except BlockingIOError:
+                continue
+            except OSError:
+                self._drop(name)
+
+    def forget(self, listener: Listener) -> None:
+        """A listener is closed."""
+        self._listeners.remove(listener)
+
+    def close(self) -> None:
+        """Closes everything that this process has open, and removes the folder if nobody waits."""
+        for listener in list(self._listeners):
+            listener.close()
+        for pipe in self._pipes.values():
+            os.close(pipe)
+        self._pipes.clear()
+        if self._own is not None:
+            self._own.cleanup()
+        else:
+            with contextlib.suppress(OSError):
+                self._folder.rmdir()
+
+    def _look(self) -> None:
+        """Opens the pipes of those who came since the last time."""
+        try:
+            changed = self._folder.stat().st_mtime_ns
+        except OSError:
+            return
+        if changed == self._changed:
+            return
+        # Whoever comes within the same tick of the clock as this look is seen by the next one.
+        self._changed = changed if self._is_past(changed) else -1
+        names = {path.name for path in self._folder.iterdir()}
+        for name in names - self._pipes.keys():
+            try:
+                self._pipes[name] = os.open(self._folder / name, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            except OSError as error:
+                if error.errno == errno.ENXIO and self._is_past(changed):
+                    (self._folder / name).unlink(missing_ok=True)
+        for name in self._pipes.keys() - names:
+            self._drop(name)
+
+    @staticmethod
+    def _is_past(moment: int) -> bool:
+        return time.time_ns() - moment > 50_000_000
+
+    def _drop(self, name: str) -> None:
+        os.close(self._pipes.pop(name))
+        (self._folder / name).unlink(missing_ok=True)

@@ -1,0 +1,108 @@
+"""Opening a queue's file, and what SQLite's errors mean to whoever uses it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import apsw
+
+from pointsman.errors import StoreError
+from pointsman.store import schema, statements
+
+MEMORY = ":memory:"
+
+
+class Identity(NamedTuple):
+    """What a file says of itself."""
+
+    file: str
+    """Begins the ids of messages that were given none; other for each file."""
+    dialect: str
+
+
+CODES: tuple[tuple[type[apsw.Error], str], ...] = (
+    (apsw.BusyError, "store-busy"),
+    (apsw.LockedError, "store-busy"),
+    (apsw.FullError, "disk-full"),
+    (apsw.NotADBError, "store-damaged"),
+    (apsw.CorruptError, "store-damaged"),
+)
+FULL_DISK = {apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_TRUNCATE}
+"""What a limit on the size of files looks like; SQLite calls only a full disk full."""
+
+
+def as_store_error(error: apsw.Error, path: str) -> StoreError:
+    """The project's error for one of SQLite's."""
+    code = next((code for kind, code in CODES if isinstance(error, kind)), "store-failed")
+    if getattr(error, "extendedresult", 0) in FULL_DISK:
+        code = "disk-full"
+    return StoreError(code, f"SQLite says: {error}", file=path)
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Turns what SQLite raises into ``StoreError``."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise as_store_error(error, path) from error
+
+
+def open_connection(path: str, durability: str, busy_timeout: float) -> apsw.Connection:
+    """A connection with the queue's settings. Raises ``StoreError``."""
+    with translated(path):
+        connection = apsw.Connection(path)
+        try:
+            connection.set_busy_timeout(int(busy_timeout * 1000))
+            connection.execute(statements.PRAGMAS)
+            full = durability == "full"
+            connection.execute(statements.SYNCHRONOUS_FULL if full else statements.SYNCHRONOUS_NORMAL)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def prepare(connection: apsw.Connection, path: str, dialect: str | None) -> Identity:
+    """Makes the tables of a new file, or takes an older one to the present version, in one transaction.
+
+    ``dialect`` is that of the keys of a new file, ``amqp`` if None. Raises ``StoreError``: ``store-newer``,
+    ``store-foreign`` and ``store-mismatch``, and then leaves the file as it was.
+    """
+    with translated(path):
+        connection.execute(statements.BEGIN)
+        try:
+            _migrate(connection, path, dialect)
+            identity = Identity._make(next(iter(connection.execute(statements.CONTROL_FILE))))
+            if dialect is not None and dialect != identity.dialect:
+                problem = f"its keys are in the dialect {identity.dialect!r}, not {dialect!r}"
+                raise StoreError("store-mismatch", problem, file=path)
+        except BaseException:
+            connection.execute(statements.ROLLBACK)
+            raise
+        connection.execute(statements.COMMIT)
+    return identity
+
+
+def _migrate(connection: apsw.Connection, path: str, dialect: str | None) -> None:
+    application = connection.pragma("application_id")
+    version = connection.pragma("user_version")
+    if application != schema.APPLICATION:
+        if application or connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
+            raise StoreError("store-foreign", "the database has tables of somebody else", file=path)
+    elif version > schema.VERSION:
+        problem = f"it has version {version} of the tables, and this program knows up to {schema.VERSION}"
+        raise StoreError("store-newer", problem, file=path)
+    elif version == schema.VERSION:
+        return
+    for step in schema.STEPS[version:]:
+        connection.execute(step)
+    if version == 0:
+        chosen = dialect or "amqp"
+        connection.execute(statements.CONTROL_NEW, (secrets.token_hex(4), chosen))
+        connection.execute(statements.SUBSCRIPTION_MAIN, (chosen,))
+    connection.pragma("application_id", schema.APPLICATION)
+    connection.pragma("user_version", schema.VERSION)

@@ -1,0 +1,64 @@
+"""Routing keys: read in the queue's dialect, and stored once each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pointsman.errors import SubjectError
+from pointsman.patterns.dialect import Dialect
+from pointsman.patterns.subject import Subject
+from pointsman.store import statements
+from pointsman.store.transaction import Transaction
+
+KEPT = 100_000
+"""Keys whose numbers are kept in memory."""
+
+
+class Keys:
+    """From keys to their numbers."""
+
+    __slots__ = ("_numbers", "_version", "dialect")
+
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self._numbers: dict[str, int] = {}
+        self._version = -1
+
+    def known(self, transaction: Transaction) -> dict[str, int]:
+        """The numbers that are known as of this transaction."""
+        if self._version != transaction.keys:
+            self.forget()
+            self._version = transaction.keys
+        return self._numbers
+
+    def number(self, transaction: Transaction, key: str | Sequence[str]) -> tuple[str, int]:
+        """The key as text, and its number; a new one is stored. Raises ``SubjectError`` for one that is no key."""
+        text = self.text(key)
+        numbers = self.known(transaction)
+        found = numbers.get(text)
+        if found is None:
+            Subject(text, self.dialect)
+            row = transaction.first(statements.KEY_FIND, (text,))
+            if row is None:
+                row = transaction.first(statements.KEY_ADD, (text,))
+            found = int(row[0])
+            if len(numbers) >= KEPT:
+                numbers.clear()
+            numbers[text] = found
+        return text, found
+
+    def text(self, key: str | Sequence[object]) -> str:
+        """A key given as its segments, as one text. Raises ``SubjectError`` for a segment that is not one."""
+        if isinstance(key, str):
+            return key
+        separator = self.dialect.separator
+        for segment in key:
+            if not isinstance(segment, str) or separator in segment:
+                problem = f"{segment!r} is not one segment: it is to be a text without {separator!r}"
+                raise SubjectError("forbidden-character", problem)
+        return separator.join(map(str, key))
+
+    def forget(self) -> None:
+        """After a change that was undone, what is known may be wrong."""
+        self._numbers.clear()
+        self._version = -1

@@ -1,0 +1,211 @@
+"""Looking into the queue, and taking by patterns that nobody subscribed to."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from pointsman.errors import SubjectError
+from pointsman.patterns.pattern import Pattern
+from pointsman.store import statements
+from pointsman.store.asking import PRIORITIES, Interest
+from pointsman.store.stored import DeadLetter, Sizes, StoredMessage
+from pointsman.store.subscriptions import MAIN, Subscription, Subscriptions
+from pointsman.store.transaction import SECOND, Connection, Transaction
+
+if TYPE_CHECKING:
+    from pointsman.store.store import Store
+
+IDLE = 60.0
+"""Seconds until one looks again when nothing is due."""
+
+
+def take_by_pattern(
+    store: Store, transaction: Transaction, pattern: Pattern, prepared: Interest | None, count: int, lease: int
+) -> list[StoredMessage]:
+    """Leases the first messages of the queue itself whose keys match."""
+    store.settler.sweep(transaction)
+    store.interests.make_index(transaction)
+    interest = store.interests.known(pattern, transaction.keys)
+    if interest is None:
+        fits = prepared is not None and prepared.version == transaction.keys
+        interest = prepared if prepared is not None and fits else Interest(pattern, transaction.keys)
+    interest.catch_up(transaction)
+    store.interests.keep(interest)
+    taken: list[StoredMessage] = []
+    while len(taken) < count and (position := interest.find(transaction)) is not None:
+        found = store.taker.one(transaction, MAIN, *position, lease)
+        taken += [] if found is None else [found]
+    return taken
+
+
+def extend(store: Store, transaction: Transaction, message: StoredMessage, length: int) -> StoredMessage | None:
+    """Ends a lease and begins a new one."""
+    receipt = (message.until, message.subscription, message.sequence, message.via, message.token)
+    leased = store.settler.take(transaction, receipt)
+    if leased is None:
+        return None
+    until = transaction.now + length
+    row = (until, *leased[:3], message.token, *leased[3:])
+    transaction.execute(statements.LEASED_ADD, row)
+    return message._replace(until=until)
+
+
+def peek(store: Store, pattern: Pattern | None, subscription: str | None, count: int) -> list[StoredMessage]:
+    """The first messages that could be popped."""
+    prefix = f"{store.file}-"
+    with store.read() as connection:
+        known = _subscriptions(store, connection)
+        number: int | None = MAIN
+        if subscription is not None:
+            number = known.find(subscription).id
+        elif pattern is not None:
+            number = known.by_pattern.get((str(pattern), pattern.dialect.name))
+        if number is None and pattern is not None:
+            interest = Interest(pattern, 0)
+            interest.catch_up(connection)
+            rows = _ready_of(connection, interest.keys, prefix, count)
+        else:
+            rows = list(connection.execute(statements.READY_FIRST, (prefix, 0, 0, number, count)))
+    return [StoredMessage._make(row)._replace(attempts=row[13] - 1) for row in rows]
+
+
+def _ready_of(connection: Connection, keys: set[int], prefix: str, count: int) -> list[tuple[Any, ...]]:
+    places = (
+        (priority, sequence)
+        for priority in PRIORITIES
+        for sequence, key in connection.execute(statements.READY_SCAN, (priority, 0))
+        if key in keys
+    )
+    found = []
+    for priority, sequence in islice(places, count):
+        found += connection.execute(statements.READY_ONE, (prefix, 0, 0, MAIN, priority, sequence))
+    return found
+
+
+def sequence_of(store: Store, connection: Connection | Transaction, id: str) -> int | None:
+    """The number of the message of this id."""
+    row = next(iter(connection.execute(statements.MESSAGE_BY_ID, (id,))), None)
+    if row is not None:
+        return int(row[0])
+    prefix, _, number = id.rpartition("-")
+    own = prefix == store.file and number.isascii() and number.isdigit() and len(number) < 19
+    return int(number) if own else None
+
+
+def read_message(store: Store, connection: Connection | Transaction, sequence: int) -> StoredMessage | None:
+    """The message of this number."""
+    row = next(iter(connection.execute(statements.MESSAGE_READ, (f"{store.file}-", sequence))), None)
+    return None if row is None else StoredMessage._make(row)
+
+
+def get(store: Store, id: str) -> StoredMessage | None:
+    """The message of this id."""
+    with store.read() as connection:
+        sequence = sequence_of(store, connection, id)
+        return None if sequence is None else read_message(store, connection, sequence)
+
+
+def messages(store: Store, after: int, limit: int) -> list[StoredMessage]:
+    """A page of all messages."""
+    with store.read() as connection:
+        rows = connection.execute(statements.MESSAGES_AFTER, (f"{store.file}-", after, limit))
+        return [StoredMessage._make(row) for row in rows]
+
+
+def status(store: Store, id: str) -> str | None:
+    """Where the message of this id stands."""
+    with store.read() as connection:
+        sequence = sequence_of(store, connection, id)
+        message = None if sequence is None else read_message(store, connection, sequence)
+        if message is None or sequence is None:
+            return None
+        places = (
+            ("ready", statements.READY_OF, (message.priority, sequence)),
+            ("delayed", statements.DELAYED_OF, (sequence,)),
+            ("leased", statements.LEASED_OF, (sequence,)),
+            ("dead", statements.DEAD_OF, (sequence,)),
+        )
+        for name, statement, parameters in places:
+            if next(iter(connection.execute(statement, parameters)), None) is not None:
+                return name
+        row = next(iter(connection.execute(statements.FINISHED_FIND, (sequence,))), None)
+        return "archived" if row is not None and row[1] else "done"
+
+
+def holders(connection: Connection | Transaction, sequence: int, priority: int) -> set[int]:
+    """The subscriptions that have a delivery of this message that is not done."""
+    found = {row[0] for row in connection.execute(statements.READY_OF, (priority, sequence))}
+    found |= {row[1] for row in connection.execute(statements.DELAYED_OF, (sequence,))}
+    found |= {row[1] for row in connection.execute(statements.LEASED_OF, (sequence,))}
+    return found | {row[0] for row in connection.execute(statements.DEAD_OF, (sequence,))}
+
+
+def matches(pattern: Pattern, key: str) -> bool:
+    """Whether a key matches; not if it is none in the dialect of the pattern."""
+    try:
+        return pattern.matches(key)
+    except SubjectError:
+        return False
+
+
+def size(store: Store, subscription: str | None) -> Sizes:
+    """How much is in which status."""
+    with store.read() as connection:
+        number = None if subscription is None else _subscriptions(store, connection).find(subscription).id
+        counts = [
+            next(iter(connection.execute(statement, (number,))))[0]
+            for statement in (
+                statements.COUNT_READY,
+                statements.COUNT_DELAYED,
+                statements.COUNT_LEASED,
+                statements.COUNT_DEAD,
+            )
+        ]
+        return Sizes(*counts, *next(iter(connection.execute(statements.COUNT_FINISHED))))
+
+
+def unfinished(store: Store) -> int:
+    """Messages that are not done and not dead."""
+    with store.read() as connection:
+        return int(Transaction(connection, store.settings.clock).unfinished)
+
+
+def until_due(store: Store) -> float:
+    """Seconds until a delay or a lease ends; ``IDLE`` at most."""
+    with store.read() as connection:
+        now = Transaction(connection, store.settings.clock).now
+        times = [
+            next(iter(connection.execute(statement)))[0]
+            for statement in (statements.LEASED_NEXT, statements.DELAYED_NEXT)
+        ]
+    waits: list[float] = [max(0.0, (time - now) / SECOND) for time in times if time is not None]
+    return min([IDLE, *waits])
+
+
+def dead_letters(store: Store, subscription: str | None, limit: int, after: int) -> list[DeadLetter]:
+    """A page of what was given up."""
+    with store.read() as connection:
+        number = None if subscription is None else _subscriptions(store, connection).find(subscription).id
+        rows = list(connection.execute(statements.DEAD_PAGE, (after, number, limit)))
+        return [
+            DeadLetter(
+                read_message(store, connection, sequence), sequence, name or "", route, attempts, reason, error,
+                time / SECOND,
+            )
+            for sequence, _, _, name, route, attempts, reason, error, time in rows
+        ]  # fmt: skip
+
+
+def subscriptions(store: Store) -> list[Subscription]:
+    """The durable subscriptions."""
+    with store.read() as connection:
+        known = _subscriptions(store, connection).by_id
+    return [known[number] for number in sorted(known) if number != MAIN]
+
+
+def _subscriptions(store: Store, connection: Connection) -> Subscriptions:
+    """Those that are committed, read anew: a reader has a view of its own."""
+    found = Subscriptions(store.dialect)
+    found.refresh(Transaction(connection, store.settings.clock))
+    return found

@@ -1,0 +1,166 @@
+"""Putting: a message is stored once, and a delivery is written for each who is to get it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from pointsman.errors import StoreError
+from pointsman.store import draft as drafts
+from pointsman.store import statements
+from pointsman.store.draft import Draft
+from pointsman.store.keys import Keys
+from pointsman.store.stored import checksum
+from pointsman.store.subscriptions import MAIN, Subscriptions
+from pointsman.store.transaction import Transaction
+
+CHUNK = 1000
+"""Rows that are held in memory at a time."""
+
+
+class Target(NamedTuple):
+    """Whom a message goes to, when that is decided elsewhere: the broker's deliveries."""
+
+    subscription: int
+    via: int = 0
+    note: str | None = None
+
+
+class PutSettings(NamedTuple):
+    """What the queue was told about putting."""
+
+    main: str
+    max_bytes: int
+    maxsize: int | None
+    dedupe: int
+    """In microseconds."""
+
+
+class Putter:
+    """Writes messages and their deliveries; one for each transaction."""
+
+    def __init__(
+        self, transaction: Transaction, file: str, keys: Keys, subscriptions: Subscriptions, settings: PutSettings
+    ) -> None:
+        self._transaction = transaction
+        self._file = file
+        self._keys = keys
+        self._subscriptions = subscriptions
+        self._settings = settings
+        self._messages: list[tuple[Any, ...]] = []
+        self._ready: list[tuple[Any, ...]] = []
+        self._main: list[tuple[int, int, int]] = []
+        subscriptions.refresh(transaction)
+
+    def put_each(self, items: Iterable[Draft | Sequence[Any]]) -> list[str]:
+        """Puts messages, and gives their ids in their order. Raises as ``Queue.put_many``."""
+        # A loop of its own for what most messages are: data and a key, to be taken at once.
+        transaction, numbers = self._transaction, self._keys.known(self._transaction)
+        now, file, limit = transaction.now, self._file, self._settings.max_bytes
+        plain = self._settings.main == "always" and not self._subscriptions.patterns
+        ids: list[str] = []
+        for item in items:
+            if plain and len(item) == 2:
+                data, key = item[0], item[1]
+                number = numbers.get(key) if type(key) is str else None
+                if number is not None and type(data) is bytes and len(data) <= limit:
+                    transaction.sequence = sequence = transaction.sequence + 1
+                    value = crc32(data, crc32(str(key).encode(), sequence & 0xFFFFFFFF))
+                    self._messages.append((sequence, number, 5, now, value, None, None, None, None, data))
+                    self._main.append((sequence, number, 5))
+                    transaction.unfinished += 1
+                    ids.append(f"{file}-{sequence}")
+                    if len(ids) % CHUNK == 0:
+                        self.flush()
+                    continue
+            ids.append(self.put(item if isinstance(item, Draft) else Draft(*item)))
+        self.flush()
+        self._check_size()
+        return ids
+
+    def put(self, draft: Draft, targets: Sequence[Target] | None = None, envelope: str | None = None) -> str:
+        """Puts one message for these, or else for whoever subscribed, and gives its id. It needs a ``flush``."""
+        transaction, settings = self._transaction, self._settings
+        data = drafts.data_bytes(draft.data, settings.max_bytes)
+        drafts.check_priority(draft.priority)
+        metadata = None if draft.metadata is None else drafts.metadata_text(draft.metadata)
+        expires = None if draft.expires is None else transaction.now + drafts.microseconds(draft.expires, "expires")
+        delay = 0 if draft.delay is None else drafts.microseconds(draft.delay, "delay")
+        key, number = self._keys.number(transaction, draft.routing_key)
+        if draft.id is not None:
+            drafts.check_id(draft.id)
+            if self._is_known(draft.id):
+                return draft.id
+        transaction.sequence = sequence = transaction.sequence + 1
+        value = checksum(sequence, key, data, draft.id, metadata, envelope)
+        row = (sequence, number, draft.priority, transaction.now, value, expires, draft.id, metadata, envelope)
+        self._messages.append((*row, draft.data))
+        chosen = self._targets(key) if targets is None else targets
+        self._deliver(sequence, number, draft.priority, transaction.now + delay if delay else 0, chosen)
+        if draft.id is not None or len(self._messages) >= CHUNK or len(self._ready) >= CHUNK:
+            # One with an id must be found by the next of the same.
+            self.flush()
+        return draft.id or f"{self._file}-{sequence}"
+
+    def flush(self) -> None:
+        """Writes what is held in memory."""
+        if self._messages:
+            self._transaction.executemany(statements.MESSAGE_ADD, self._messages)
+            self._messages.clear()
+        if self._main:
+            self._transaction.executemany(statements.READY_ADD_MAIN, self._main)
+            self._main.clear()
+            self._transaction.wake = True
+        if self._ready:
+            self._transaction.executemany(statements.READY_ADD, self._ready)
+            self._ready.clear()
+            self._transaction.wake = True
+
+    def finish(self) -> None:
+        """Writes the rest. Raises ``StoreError`` (``queue-full``)."""
+        self.flush()
+        self._check_size()
+
+    def _targets(self, key: str) -> list[Target]:
+        matching = [Target(each) for each in self._subscriptions.matching(key)]
+        main = self._settings.main
+        if main == "always" or (main == "unclaimed" and not matching):
+            matching.append(Target(MAIN))
+        return matching
+
+    def _deliver(self, sequence: int, key: int, priority: int, due: int, targets: Sequence[Target]) -> None:
+        transaction = self._transaction
+        if not targets:
+            transaction.execute(statements.FINISHED_ADD, (sequence, transaction.now, 0))
+            return
+        transaction.unfinished += 1
+        if len(targets) > 1:
+            transaction.execute(statements.PENDING_ADD, (sequence, len(targets)))
+        if due:
+            transaction.executemany(
+                statements.DELAYED_ADD,
+                ((due, each.subscription, sequence, each.via, priority, key, 0, each.note, None) for each in targets),
+            )
+            transaction.wake = True
+            return
+        for each in targets:
+            self._ready.append((each.subscription, priority, sequence, each.via, key, 0, each.note, None))
+            if len(self._ready) >= CHUNK:
+                self.flush()
+
+    def _is_known(self, id: str) -> bool:
+        """Whether a message of this id was put within the time in which that is noticed."""
+        if not self._settings.dedupe:
+            return False
+        since = self._transaction.now - self._settings.dedupe
+        row = self._transaction.first(statements.MESSAGE_BY_ID, (id,))
+        if row is not None:
+            return bool(row[1] > since)
+        return self._transaction.first(statements.SEEN_FIND, (id, since)) is not None
+
+    def _check_size(self) -> None:
+        maxsize = self._settings.maxsize
+        if maxsize is not None and self._transaction.unfinished > maxsize:
+            problem = f"it would hold {self._transaction.unfinished:,} unfinished messages, and maxsize is {maxsize:,}"
+            raise StoreError("queue-full", problem)

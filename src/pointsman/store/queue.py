@@ -1,0 +1,396 @@
+"""The durable queue."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from pointsman.patterns.pattern import Pattern
+from pointsman.store import lookup, upkeep
+from pointsman.store.asking import Interest
+from pointsman.store.draft import Draft, microseconds
+from pointsman.store.outbox import Outbox, of_connection, of_transaction
+from pointsman.store.settings import QueueSettings
+from pointsman.store.settling import Leased
+from pointsman.store.store import Store
+from pointsman.store.stored import DeadLetter, Sizes, StoredMessage
+from pointsman.store.subscriptions import MAIN, Subscription
+from pointsman.store.transaction import SECOND, Transaction
+
+Key = str | Sequence[str]
+
+
+class Queue:
+    """Messages in one SQLite file, each delivered at least once to everybody who is to get it.
+
+    >>> with Queue(":memory:") as queue:
+    ...     _ = queue.put(b"two laptops", "orders.electronics.laptops")
+    ...     message = queue.pop("orders.#.laptops")
+    ...     message.data, queue.ack(message), queue.pop()
+    (b'two laptops', True, None)
+
+    A message goes to the queue itself, from where ``pop`` takes it, and as a copy to each durable subscription whose
+    pattern matches. A call that changes something returns when that is on disk; calls of several threads at a time
+    share one sync. A call that raises has changed nothing. Safe between threads and processes, and after a fork.
+
+    ``settings`` are those of ``QueueSettings``. Raises ``StoreError`` and ``InputError`` (``bad-setting``).
+    """
+
+    def __init__(self, path: str | Path, **settings: Any) -> None:
+        self.settings = QueueSettings(**settings)
+        self.store = Store(path, self.settings)
+
+    def __enter__(self) -> Queue:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file; what is leased stays leased until its time runs out."""
+        self.store.close()
+
+    # -- putting
+
+    def put(
+        self,
+        data: bytes | str,
+        routing_key: Key = "",
+        *,
+        priority: int = 5,
+        delay: float | None = None,
+        expires: float | None = None,
+        id: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> str:
+        """Puts a message and gives its id.
+
+        The key may be given as its segments. 1 is the highest priority, 10 the lowest. ``delay`` seconds pass before it
+        can be taken; after ``expires`` seconds it becomes a dead letter instead. A message whose ``id`` was put before,
+        within the queue's ``dedupe`` seconds, is not put again.
+
+        Raises ``SubjectError``, ``MessageError``, and ``StoreError`` (``queue-full``, ``too-large``, ``disk-full``, …).
+        """
+        draft = Draft(data, routing_key, priority, delay, expires, id, metadata)
+
+        def operation(transaction: Transaction) -> str:
+            putter = self.store.putter(transaction)
+            given = putter.put(draft)
+            putter.finish()
+            return given
+
+        return self.store.write(operation)
+
+    def put_many(self, messages: Iterable[Draft | Sequence[Any]]) -> list[str]:
+        """Puts messages, all or none, and gives their ids; each is a ``Draft``, or a tuple of its first fields."""
+        return self.store.write(lambda transaction: self.store.putter(transaction).put_each(messages))
+
+    @contextmanager
+    def transaction(self) -> Iterator[Outbox]:
+        """A transaction of one's own on the file: messages are put together with what is changed in other tables."""
+        with self.store.exclusive() as transaction:
+            yield of_transaction(self.store, transaction, self.store.writer.connection)
+
+    def outbox(self, connection: Any) -> Outbox:
+        """Puts messages within the transaction that is open on a connection of the caller's, apsw's or sqlite3's.
+
+        The messages are there when the caller commits. Whoever waits for them is woken by ``Outbox.wake``, or else
+        within a second.
+        """
+        return of_connection(self.store, connection)
+
+    # -- taking
+
+    def pop(
+        self, pattern: str | Pattern | None = None, *, subscription: str | None = None, lease: float | None = None
+    ) -> StoredMessage | None:
+        """Leases the first message; None if there is none.
+
+        The first is the one of the highest priority that was put first. With the name of a durable ``subscription``,
+        or the pattern of one, it is taken from what that has; with another pattern, from the queue itself.
+
+        Raises ``PatternError``, and ``StoreError`` (``no-subscription``).
+        """
+        found = self.pop_many(1, pattern, subscription=subscription, lease=lease)
+        return found[0] if found else None
+
+    def pop_many(
+        self,
+        count: int,
+        pattern: str | Pattern | None = None,
+        *,
+        subscription: str | None = None,
+        lease: float | None = None,
+    ) -> list[StoredMessage]:
+        """Leases up to ``count`` messages in one transaction, as ``pop`` does."""
+        asked = None if pattern is None else self._pattern(pattern)
+        interest = None if asked is None or subscription is not None else self._interest(asked)
+        return self.store.write(
+            lambda transaction: self._take(transaction, count, asked, interest, subscription, lease)
+        )
+
+    def ack_and_pop(
+        self,
+        message: StoredMessage,
+        pattern: str | Pattern | None = None,
+        *,
+        subscription: str | None = None,
+        lease: float | None = None,
+    ) -> StoredMessage | None:
+        """Acknowledges one message and leases the next, in one transaction; a lease that was lost stays lost."""
+        asked = None if pattern is None else self._pattern(pattern)
+        interest = None if asked is None or subscription is not None else self._interest(asked)
+
+        def operation(transaction: Transaction) -> StoredMessage | None:
+            self._done(transaction, message)
+            found = self._take(transaction, 1, asked, interest, subscription, lease)
+            return found[0] if found else None
+
+        return self.store.write(operation)
+
+    def consume(
+        self,
+        pattern: str | Pattern | None = None,
+        *,
+        subscription: str | None = None,
+        lease: float | None = None,
+        wait: float | None = None,
+    ) -> Iterator[StoredMessage]:
+        """Messages as they come; each is acknowledged when the next one is asked for.
+
+        Ends when none has come for ``wait`` seconds, never if that is None. A message at which the caller stopped is
+        given back, to be taken again at once.
+        """
+        with self.store.guarded():
+            listener = self.store.bell.listen()
+        try:
+            message = None
+            while True:
+                message = self._next(listener, message, pattern, subscription, lease, wait)
+                if message is None:
+                    return
+                try:
+                    yield message
+                except GeneratorExit:
+                    self.nack(message, delay=0)
+                    raise
+        finally:
+            with self.store.guarded():
+                listener.close()
+
+    # -- settling
+
+    def ack(self, message: StoredMessage) -> bool:
+        """The message is done, and never delivered again; False if its lease had run out and somebody else has it."""
+        return self.store.write(lambda transaction: self._done(transaction, message))
+
+    def ack_many(self, messages: Iterable[StoredMessage]) -> int:
+        """Acknowledges messages in one transaction, and gives how many leases were still held."""
+        return self.store.write(lambda transaction: sum(self._done(transaction, each) for each in messages))
+
+    def nack(self, message: StoredMessage, *, delay: float | None = None, error: str | None = None) -> bool:
+        """The message failed: it comes again after ``delay`` seconds, by default after the queue's backoff.
+
+        After its last attempt it becomes a dead letter, with ``error`` as its last error. False if the lease was lost.
+        """
+        if delay is not None:
+            microseconds(delay, "delay")
+
+        def operation(transaction: Transaction) -> bool:
+            self.store.subscriptions.refresh(transaction)
+            leased = self._leased(transaction, message)
+            if leased is not None:
+                self.store.settler.give_back(transaction, leased, delay, error)
+            return leased is not None
+
+        return self.store.write(operation)
+
+    def extend(self, message: StoredMessage, lease: float) -> StoredMessage | None:
+        """Leases the message for ``lease`` seconds from now, and gives it anew; None if the lease was lost."""
+        length = microseconds(lease, "lease")
+        return self.store.write(lambda transaction: lookup.extend(self.store, transaction, message, length))
+
+    # -- looking
+
+    def peek(
+        self, pattern: str | Pattern | None = None, *, subscription: str | None = None, count: int = 1
+    ) -> list[StoredMessage]:
+        """The first messages that could be popped, which they stay; in memory all at once."""
+        asked = None if pattern is None else self._pattern(pattern)
+        return lookup.peek(self.store, asked, subscription, count)
+
+    def get(self, id: str) -> StoredMessage | None:
+        """The message of this id; the last one if several have it, None if there is none."""
+        return lookup.get(self.store, id)
+
+    def status(self, id: str) -> str | None:
+        """``ready``, ``delayed``, ``leased``, ``dead``, ``done`` or ``archived``; None if there is no such message.
+
+        Of several deliveries, that of the first of these words.
+        """
+        return lookup.status(self.store, id)
+
+    def messages(self, after: int = 0, limit: int = 1000) -> list[StoredMessage]:
+        """A page of everything that is stored, whatever became of it, in the order of putting."""
+        return lookup.messages(self.store, after, limit)
+
+    def size(self, subscription: str | None = None) -> Sizes:
+        """How much is in which status, of one subscription (the empty name is the queue itself) or of all."""
+        return lookup.size(self.store, subscription)
+
+    @property
+    def unfinished(self) -> int:
+        """Messages that are not done and not dead; what ``maxsize`` is about."""
+        return lookup.unfinished(self.store)
+
+    @property
+    def full(self) -> bool:
+        """Whether the next ``put`` would raise ``queue-full``."""
+        return self.settings.maxsize is not None and self.unfinished >= self.settings.maxsize
+
+    def dead_letters(self, subscription: str | None = None, *, limit: int = 1000, after: int = 0) -> list[DeadLetter]:
+        """A page of what was given up and why, from the message number after ``after``."""
+        return lookup.dead_letters(self.store, subscription, limit, after)
+
+    # -- upkeep
+
+    def requeue(self, ids: Iterable[str] | None = None, *, subscription: str | None = None) -> int:
+        """Makes dead letters ready again, those of these messages or all, and gives how many."""
+        return upkeep.requeue(self.store, ids, subscription)
+
+    def retry(self, id: str) -> bool:
+        """Makes a message ready again at once that is delayed, dead, done or archived; False if it is none of these."""
+        return upkeep.retry(self.store, id)
+
+    def prune(self, older_than: float = 0.0, *, archive: bool = False) -> int:
+        """Deletes what was done ``older_than`` seconds ago or longer, or keeps it as archived; gives how many."""
+        return upkeep.prune(self.store, microseconds(older_than, "older_than"), archive=archive)
+
+    def purge(self) -> int:
+        """Deletes every message and all state, and keeps the subscriptions; gives how many messages."""
+        return upkeep.purge(self.store)
+
+    def vacuum(self) -> None:
+        """Gives unused room back to the disk, and forgets keys that no message has."""
+        upkeep.vacuum(self.store)
+
+    def replay(self, start: int = 1, *, subscription: str | None = None) -> int:
+        """Makes what is done or archived ready again, from message number ``start`` on, for one subscription.
+
+        For the queue itself if none is named. Gives how many. A delivery that is not done stays as it is. Done in
+        pages: one that is broken off has replayed the first of them, and can be called again.
+        """
+        return upkeep.replay(self.store, start, subscription)
+
+    # -- subscriptions
+
+    def subscribe(
+        self,
+        name: str,
+        pattern: str | Pattern | None,
+        *,
+        lease: float | None = None,
+        max_attempts: int | None = None,
+        start: int | None = None,
+    ) -> Subscription:
+        """Makes a durable subscription, which gets a copy of every message put from now on whose key matches.
+
+        With ``start``, also of those that are stored already, from that number on. Without a pattern, only the broker
+        sends to it. To make the same one again changes nothing. Raises ``PatternError``, and ``StoreError``
+        (``subscription-differs``).
+        """
+        return upkeep.subscribe(
+            self.store, name, None if pattern is None else self._pattern(pattern), lease, max_attempts, start
+        )
+
+    def unsubscribe(self, name: str) -> int:
+        """Ends a durable subscription, and gives how many deliveries it had not finished, which are dropped."""
+        return upkeep.unsubscribe(self.store, name)
+
+    def subscriptions(self) -> list[Subscription]:
+        """The durable subscriptions, in the order in which they were made."""
+        return lookup.subscriptions(self.store)
+
+    # -- inside
+
+    def _pattern(self, pattern: str | Pattern) -> Pattern:
+        return pattern if isinstance(pattern, Pattern) else Pattern(pattern, self.store.dialect)
+
+    def _interest(self, pattern: Pattern) -> Interest | None:
+        """What is known about a pattern; worked out before the transaction, where it keeps nobody waiting."""
+        if (str(pattern), pattern.dialect.name) in self.store.subscriptions.by_pattern:
+            return None
+        with self.store.read() as connection:
+            version = Transaction(connection, self.settings.clock).keys
+            if self.store.interests.known(pattern, version) is not None:
+                return None
+            interest = Interest(pattern, version)
+            interest.catch_up(connection)
+        return interest
+
+    def _take(
+        self,
+        transaction: Transaction,
+        count: int,
+        pattern: Pattern | None,
+        interest: Interest | None,
+        subscription: str | None,
+        lease: float | None,
+    ) -> list[StoredMessage]:
+        store = self.store
+        store.subscriptions.refresh(transaction)
+        number: int | None = MAIN
+        if subscription is not None:
+            number = store.subscriptions.find(subscription).id
+        elif pattern is not None:
+            number = store.subscriptions.by_pattern.get((str(pattern), pattern.dialect.name))
+        length = self._lease(number, lease)
+        if number is not None or pattern is None:
+            return store.taker.first(transaction, number or MAIN, count, length)
+        return lookup.take_by_pattern(store, transaction, pattern, interest, count, length)
+
+    def _lease(self, subscription: int | None, lease: float | None) -> int:
+        if lease is not None:
+            return microseconds(lease, "lease")
+        found = self.store.subscriptions.by_id.get(subscription or MAIN)
+        if found is not None and found.lease is not None:
+            return found.lease
+        return int(self.settings.lease * SECOND)
+
+    def _leased(self, transaction: Transaction, message: StoredMessage) -> Leased | None:
+        receipt = (message.until, message.subscription, message.sequence, message.via, message.token)
+        return self.store.settler.take(transaction, receipt)
+
+    def _done(self, transaction: Transaction, message: StoredMessage) -> bool:
+        if self._leased(transaction, message) is None:
+            return False
+        self.store.settler.done(transaction, message.sequence)
+        return True
+
+    def _next(
+        self,
+        listener: Any,
+        message: StoredMessage | None,
+        pattern: str | Pattern | None,
+        subscription: str | None,
+        lease: float | None,
+        wait: float | None,
+    ) -> StoredMessage | None:
+        if message is None:
+            following = self.pop(pattern, subscription=subscription, lease=lease)
+        else:
+            following = self.ack_and_pop(message, pattern, subscription=subscription, lease=lease)
+        end = None if wait is None else time.monotonic() + wait
+        while following is None:
+            left = 60.0 if end is None else end - time.monotonic()
+            if left <= 0:
+                return None
+            listener.wait(min(left, lookup.until_due(self.store)))
+            following = self.pop(pattern, subscription=subscription, lease=lease)
+        return following

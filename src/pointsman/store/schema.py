@@ -1,0 +1,136 @@
+"""The tables of a queue's file, and how an older file becomes a newer one.
+
+    control        one row: what each transaction reads first and writes last
+    key            routing keys, each stored once
+    message        what was put; never changed afterwards
+    subscription   who gets messages; number 0 is the queue itself, the main line
+    via            names of the routes that deliveries came by, each stored once
+    ready          deliveries that can be taken, in the order in which they are
+    leased         deliveries that a consumer has taken, until their time runs out
+    delayed        deliveries that become ready at their time
+    dead           deliveries that are given up, and why
+    pending        for messages of several deliveries: how many are not done
+    finished       messages whose deliveries are all done
+    seen           ids of messages that were pruned, for as long as their repetition is noticed
+    state          what routing remembers: sagas, gatherers, breakers, balance positions
+
+A delivery is a row of exactly one of ready, leased, delayed and dead, named by subscription, message and via. Times are
+whole microseconds of the queue's own time (see ``transaction.py``).
+"""
+
+from __future__ import annotations
+
+APPLICATION = 0x506F696E
+"""Marks an SQLite file as a queue: ``Poin``."""
+VERSION = 1
+
+FIRST = """
+CREATE TABLE control (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    file TEXT NOT NULL,
+    dialect TEXT NOT NULL,
+    commits INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    shift INTEGER NOT NULL,
+    unfinished INTEGER NOT NULL,
+    subscriptions INTEGER NOT NULL,
+    keys INTEGER NOT NULL,
+    returned INTEGER NOT NULL
+);
+CREATE TABLE key (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL UNIQUE);
+CREATE TABLE message (
+    sequence INTEGER PRIMARY KEY,
+    key INTEGER NOT NULL,
+    priority INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    expires INTEGER,
+    id TEXT,
+    metadata TEXT,
+    envelope TEXT,
+    body BLOB NOT NULL
+);
+CREATE INDEX message_by_id ON message (id) WHERE id IS NOT NULL;
+CREATE TABLE subscription (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    pattern TEXT,
+    dialect TEXT NOT NULL,
+    lease INTEGER,
+    attempts INTEGER,
+    version INTEGER NOT NULL,
+    gone INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX subscription_by_version ON subscription (version);
+CREATE TABLE via (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE ready (
+    subscription INTEGER NOT NULL,
+    priority INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    via INTEGER NOT NULL,
+    key INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    note TEXT,
+    error TEXT,
+    PRIMARY KEY (subscription, priority, sequence, via)
+) WITHOUT ROWID;
+CREATE TABLE leased (
+    until INTEGER NOT NULL,
+    subscription INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    via INTEGER NOT NULL,
+    token INTEGER NOT NULL,
+    priority INTEGER NOT NULL,
+    key INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    note TEXT,
+    error TEXT,
+    PRIMARY KEY (until, subscription, sequence, via)
+) WITHOUT ROWID;
+CREATE TABLE delayed (
+    due INTEGER NOT NULL,
+    subscription INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    via INTEGER NOT NULL,
+    priority INTEGER NOT NULL,
+    key INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    note TEXT,
+    error TEXT,
+    PRIMARY KEY (due, subscription, sequence, via)
+) WITHOUT ROWID;
+CREATE TABLE dead (
+    sequence INTEGER NOT NULL,
+    subscription INTEGER NOT NULL,
+    via INTEGER NOT NULL,
+    priority INTEGER NOT NULL,
+    key INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    note TEXT,
+    error TEXT,
+    reason TEXT NOT NULL,
+    time INTEGER NOT NULL,
+    PRIMARY KEY (sequence, subscription, via)
+) WITHOUT ROWID;
+CREATE TABLE pending (sequence INTEGER PRIMARY KEY, open INTEGER NOT NULL);
+CREATE TABLE finished (sequence INTEGER PRIMARY KEY, time INTEGER NOT NULL, archived INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE seen (id TEXT PRIMARY KEY, time INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE state (
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    correlation_id TEXT NOT NULL,
+    value TEXT NOT NULL,
+    due INTEGER,
+    PRIMARY KEY (kind, name, correlation_id)
+) WITHOUT ROWID;
+CREATE INDEX state_by_due ON state (due) WHERE due IS NOT NULL;
+"""
+
+STEPS: tuple[str, ...] = (FIRST,)
+"""What takes a file from version n to n + 1; the steps of the past are never changed."""
+
+READY_BY_KEY = """
+CREATE INDEX IF NOT EXISTS ready_by_key ON ready (key, priority, sequence) WHERE subscription = 0
+"""
+"""Made when a pattern that nobody subscribed to is first asked for, so that nobody else pays for it."""

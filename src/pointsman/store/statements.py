@@ -1,0 +1,267 @@
+"""Every statement that the queue sends, as static text with parameters.
+
+A test asserts which index each of them uses. Names begin with what they concern; parameters are numbered where one is
+used twice.
+"""
+
+from __future__ import annotations
+
+# -- connection and transactions
+
+PRAGMAS = """
+PRAGMA journal_mode = WAL;
+PRAGMA trusted_schema = OFF;
+PRAGMA cell_size_check = ON;
+PRAGMA temp_store = MEMORY;
+"""
+SYNCHRONOUS_FULL = "PRAGMA synchronous = FULL"
+SYNCHRONOUS_NORMAL = "PRAGMA synchronous = NORMAL"
+BEGIN = "BEGIN IMMEDIATE"
+COMMIT = "COMMIT"
+ROLLBACK = "ROLLBACK"
+SAVE = "SAVEPOINT one"
+RELEASE = "RELEASE one"
+UNDO = "ROLLBACK TO one"
+
+# -- control
+
+CONTROL_NEW = "INSERT INTO control VALUES (1, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0)"
+CONTROL_FILE = "SELECT file, dialect FROM control"
+CONTROL_READ = """
+SELECT commits, sequence, time, shift, unfinished, subscriptions, keys, returned FROM control WHERE one = 1
+"""
+CONTROL_WRITE = """
+UPDATE control SET commits = ?, sequence = ?, time = ?, shift = ?, unfinished = ?, subscriptions = ?, keys = ?,
+    returned = ? WHERE one = 1
+"""
+
+# -- keys
+
+KEY_FIND = "SELECT id FROM key WHERE text = ?"
+KEY_ADD = "INSERT INTO key (text) VALUES (?) RETURNING id"
+KEY_TEXT = "SELECT text FROM key WHERE id = ?"
+KEYS_AFTER = "SELECT id, text FROM key WHERE id > ? ORDER BY id LIMIT ?"
+KEYS_IN_RANGE = "SELECT id, text FROM key WHERE text >= ? AND text < ? ORDER BY text LIMIT ?"
+KEY_LAST = "SELECT max(id) FROM key"
+KEYS_UNUSED_DELETE = "DELETE FROM key WHERE id NOT IN (SELECT key FROM message)"
+
+# -- messages
+
+MESSAGE_ADD = """
+INSERT INTO message (sequence, key, priority, time, checksum, expires, id, metadata, envelope, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+MESSAGE_BY_ID = "SELECT sequence, time FROM message WHERE id = ? ORDER BY sequence DESC LIMIT 1"
+MESSAGE_READ = """
+SELECT m.sequence, coalesce(m.id, ?1 || m.sequence), k.text, m.body, m.priority, m.time, m.expires, m.metadata,
+    m.envelope, m.checksum, m.id, 0, 0, 0, NULL, NULL, 0, 0
+FROM message AS m LEFT JOIN key AS k ON k.id = m.key WHERE m.sequence = ?2
+"""
+MESSAGES_AFTER = """
+SELECT m.sequence, coalesce(m.id, ?1 || m.sequence), k.text, m.body, m.priority, m.time, m.expires, m.metadata,
+    m.envelope, m.checksum, m.id, 0, 0, 0, NULL, NULL, 0, 0
+FROM message AS m LEFT JOIN key AS k ON k.id = m.key WHERE m.sequence > ?2 ORDER BY m.sequence LIMIT ?3
+"""
+MESSAGE_KEYS_AFTER = """
+SELECT m.sequence, m.key, m.priority, k.text FROM message AS m JOIN key AS k ON k.id = m.key
+WHERE m.sequence > ? AND m.sequence <= ? ORDER BY m.sequence LIMIT ?
+"""
+MESSAGE_AT_TIME = "SELECT coalesce(min(sequence), 0) FROM message WHERE time >= ?"
+MESSAGE_DELETE = "DELETE FROM message WHERE sequence = ?"
+SEEN_FIND = "SELECT 1 FROM seen WHERE id = ? AND time > ?"
+SEEN_ADD = "INSERT OR REPLACE INTO seen SELECT id, time FROM message WHERE sequence = ? AND id IS NOT NULL AND time > ?"
+SEEN_FORGET = "DELETE FROM seen WHERE time <= ?"
+
+# -- ready
+
+READY_ADD = """
+INSERT INTO ready (subscription, priority, sequence, via, key, attempts, note, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+READY_ADD_MAIN = """
+INSERT INTO ready (subscription, priority, sequence, via, key, attempts) VALUES (0, ?3, ?1, 0, ?2, 0)
+"""
+READY_FIRST = """
+SELECT r.sequence, coalesce(m.id, ?1 || r.sequence), k.text, m.body, r.priority, m.time, m.expires, m.metadata,
+    m.envelope, m.checksum, m.id, r.subscription, r.via, r.attempts + 1, r.note, r.error, ?2, ?3
+FROM ready AS r LEFT JOIN message AS m ON m.sequence = r.sequence LEFT JOIN key AS k ON k.id = r.key
+WHERE r.subscription = ?4 ORDER BY r.priority, r.sequence, r.via LIMIT ?5
+"""
+READY_ONE = """
+SELECT r.sequence, coalesce(m.id, ?1 || r.sequence), k.text, m.body, r.priority, m.time, m.expires, m.metadata,
+    m.envelope, m.checksum, m.id, r.subscription, r.via, r.attempts + 1, r.note, r.error, ?2, ?3
+FROM ready AS r LEFT JOIN message AS m ON m.sequence = r.sequence LEFT JOIN key AS k ON k.id = r.key
+WHERE r.subscription = ?4 AND r.priority = ?5 AND r.sequence = ?6
+"""
+READY_DELETE = "DELETE FROM ready WHERE subscription = ? AND priority = ? AND sequence = ? AND via = ?"
+READY_DELETE_FIRST = """
+DELETE FROM ready WHERE subscription = ?1 AND (priority, sequence, via) <= (?2, ?3, ?4)
+"""
+READY_LEASE_FIRST = """
+INSERT INTO leased (until, subscription, sequence, via, token, priority, key, attempts, note, error)
+SELECT ?2, subscription, sequence, via, ?3, priority, key, attempts + 1, note, error FROM ready
+WHERE subscription = ?1 ORDER BY priority, sequence, via LIMIT ?4
+"""
+READY_LEASE_ONE = """
+INSERT INTO leased (until, subscription, sequence, via, token, priority, key, attempts, note, error)
+SELECT ?5, subscription, sequence, via, ?6, priority, key, attempts + 1, note, error FROM ready
+WHERE subscription = ?1 AND priority = ?2 AND sequence = ?3 AND via = ?4
+"""
+READY_TAKE = """
+DELETE FROM ready WHERE subscription = ? AND priority = ? AND sequence = ? AND via = ?
+RETURNING key, attempts, note, error
+"""
+READY_BY_KEY = (
+    "SELECT priority, sequence FROM ready WHERE subscription = 0 AND key = ? ORDER BY priority, sequence LIMIT ?"
+)
+READY_SCAN = """
+SELECT sequence, key FROM ready WHERE subscription = 0 AND priority = ? AND sequence > ? ORDER BY sequence
+"""
+READY_CLEAR = """
+DELETE FROM ready WHERE (subscription, priority, sequence, via) IN
+    (SELECT subscription, priority, sequence, via FROM ready WHERE subscription = ? LIMIT ?)
+RETURNING sequence
+"""
+
+# -- leased
+
+LEASED_DUE = """
+SELECT until, subscription, sequence, via, priority, key, attempts, note, error FROM leased WHERE until <= ?
+ORDER BY until LIMIT ?
+"""
+LEASED_TAKE = """
+DELETE FROM leased WHERE until = ? AND subscription = ? AND sequence = ? AND via = ? AND token = ?
+RETURNING priority, key, attempts, note, error
+"""
+LEASED_DELETE = "DELETE FROM leased WHERE until = ? AND subscription = ? AND sequence = ? AND via = ?"
+LEASED_ADD = """
+INSERT INTO leased (until, subscription, sequence, via, token, priority, key, attempts, note, error)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+LEASED_CLEAR = """
+DELETE FROM leased WHERE (until, subscription, sequence, via) IN
+    (SELECT until, subscription, sequence, via FROM leased WHERE subscription = ? LIMIT ?)
+RETURNING sequence
+"""
+LEASED_NEXT = "SELECT min(until) FROM leased"
+
+# -- delayed
+
+DELAYED_ADD = """
+INSERT INTO delayed (due, subscription, sequence, via, priority, key, attempts, note, error)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+DELAYED_DUE = """
+SELECT due, subscription, sequence, via, priority, key, attempts, note, error FROM delayed WHERE due <= ?
+ORDER BY due LIMIT ?
+"""
+DELAYED_DELETE = "DELETE FROM delayed WHERE due = ? AND subscription = ? AND sequence = ? AND via = ?"
+DELAYED_TAKE = """
+DELETE FROM delayed WHERE due = ? AND subscription = ? AND sequence = ? AND via = ?
+RETURNING priority, key, attempts, note, error
+"""
+DELAYED_CLEAR = """
+DELETE FROM delayed WHERE (due, subscription, sequence, via) IN
+    (SELECT due, subscription, sequence, via FROM delayed WHERE subscription = ? LIMIT ?)
+RETURNING sequence
+"""
+DELAYED_NEXT = "SELECT min(due) FROM delayed"
+
+# -- dead
+
+DEAD_ADD = """
+INSERT OR REPLACE INTO dead (sequence, subscription, via, priority, key, attempts, note, error, reason, time)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+DEAD_PAGE = """
+SELECT d.sequence, d.subscription, d.via, s.name, v.name, d.attempts, d.reason, d.error, d.time
+FROM dead AS d LEFT JOIN subscription AS s ON s.id = d.subscription LEFT JOIN via AS v ON v.id = d.via
+WHERE d.sequence > ?1 AND (?2 IS NULL OR d.subscription = ?2) ORDER BY d.sequence, d.subscription, d.via LIMIT ?3
+"""
+DEAD_OF = "SELECT subscription, via FROM dead WHERE sequence = ?"
+DEAD_TAKE = """
+DELETE FROM dead WHERE sequence = ? AND subscription = ? AND via = ? RETURNING priority, key, attempts, note, error
+"""
+
+DEAD_CLEAR = """
+DELETE FROM dead WHERE (sequence, subscription, via) IN
+    (SELECT sequence, subscription, via FROM dead WHERE subscription = ? LIMIT ?)
+RETURNING sequence
+"""
+
+# -- pending and finished
+
+PENDING_ADD = "INSERT INTO pending (sequence, open) VALUES (?, ?)"
+PENDING_CHANGE = "UPDATE pending SET open = open + ?2 WHERE sequence = ?1 RETURNING open"
+PENDING_FIND = "SELECT open FROM pending WHERE sequence = ?"
+PENDING_SET = "INSERT OR REPLACE INTO pending (sequence, open) VALUES (?, ?)"
+PENDING_DELETE = "DELETE FROM pending WHERE sequence = ?"
+DEAD_ANY = "SELECT 1 FROM dead WHERE sequence = ? LIMIT 1"
+FINISHED_ADD = "INSERT OR REPLACE INTO finished (sequence, time, archived) VALUES (?, ?, ?)"
+FINISHED_FIND = "SELECT time, archived FROM finished WHERE sequence = ?"
+FINISHED_DELETE = "DELETE FROM finished WHERE sequence = ?"
+FINISHED_OLD = """
+SELECT sequence FROM finished WHERE sequence > ?1 AND archived = 0 AND time <= ?2 ORDER BY sequence LIMIT ?3
+"""
+FINISHED_ARCHIVE = "UPDATE finished SET archived = 1 WHERE sequence = ?"
+
+# -- subscriptions and routes
+
+SUBSCRIPTION_ADD = """
+INSERT INTO subscription (name, pattern, dialect, lease, attempts, version) VALUES (?, ?, ?, ?, ?, ?) RETURNING id
+"""
+SUBSCRIPTION_MAIN = "INSERT INTO subscription (id, name, pattern, dialect, version) VALUES (0, '', NULL, ?, 0)"
+SUBSCRIPTION_BY_NAME = "SELECT id, pattern, dialect FROM subscription WHERE name = ? AND gone = 0"
+SUBSCRIPTIONS_SINCE = """
+SELECT id, name, pattern, dialect, lease, attempts, version, gone FROM subscription WHERE version > ? ORDER BY version
+"""
+SUBSCRIPTION_END = "UPDATE subscription SET gone = 1, name = name || char(0) || id, version = ? WHERE id = ?"
+VIA_FIND = "SELECT id FROM via WHERE name = ?"
+VIA_ADD = "INSERT INTO via (name) VALUES (?) RETURNING id"
+VIA_NAME = "SELECT name FROM via WHERE id = ?"
+
+# -- state
+
+STATE_READ = "SELECT value FROM state WHERE kind = ? AND name = ? AND correlation_id = ?"
+STATE_WRITE = "INSERT OR REPLACE INTO state (kind, name, correlation_id, value, due) VALUES (?, ?, ?, ?, ?)"
+STATE_DELETE = "DELETE FROM state WHERE kind = ? AND name = ? AND correlation_id = ?"
+STATE_DUE = "SELECT kind, name, correlation_id, value FROM state WHERE due <= ? ORDER BY due LIMIT ?"
+STATE_NEXT = "SELECT min(due) FROM state WHERE due IS NOT NULL"
+STATE_PAGE = """
+SELECT kind, name, correlation_id, value, due FROM state WHERE (kind, name, correlation_id) > (?, ?, ?)
+ORDER BY kind, name, correlation_id LIMIT ?
+"""
+
+# -- counting; these go over what they count
+
+COUNT_READY = "SELECT count(*) FROM ready WHERE ?1 IS NULL OR subscription = ?1"
+COUNT_DELAYED = "SELECT count(*) FROM delayed WHERE ?1 IS NULL OR subscription = ?1"
+COUNT_LEASED = "SELECT count(*) FROM leased WHERE ?1 IS NULL OR subscription = ?1"
+COUNT_DEAD = "SELECT count(*) FROM dead WHERE ?1 IS NULL OR subscription = ?1"
+COUNT_MESSAGES = "SELECT count(*) FROM message"
+COUNT_FINISHED = "SELECT count(*) FILTER (WHERE archived = 0), count(*) FILTER (WHERE archived = 1) FROM finished"
+
+# -- where a message stands; these go over the deliveries of one message or one subscription
+
+READY_OF = """
+SELECT r.subscription, r.priority, r.via FROM subscription AS s CROSS JOIN ready AS r
+ON r.subscription = s.id AND r.priority = ?1 AND r.sequence = ?2
+"""
+LEASED_OF = "SELECT until, subscription, via, token FROM leased WHERE sequence = ?"
+DELAYED_OF = "SELECT due, subscription, via FROM delayed WHERE sequence = ?"
+
+# -- emptying
+
+PURGE = (
+    "DELETE FROM ready",
+    "DELETE FROM leased",
+    "DELETE FROM delayed",
+    "DELETE FROM dead",
+    "DELETE FROM pending",
+    "DELETE FROM finished",
+    "DELETE FROM seen",
+    "DELETE FROM message",
+    "DELETE FROM key",
+    "DELETE FROM state",
+)
+VACUUM = "VACUUM"
+CHECKPOINT = "PRAGMA wal_checkpoint(TRUNCATE)"

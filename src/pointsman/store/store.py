@@ -1,0 +1,182 @@
+"""A queue's file as one process has it open: one connection that writes, one that reads, and what both know."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import apsw
+
+from pointsman.errors import StoreError
+from pointsman.patterns.dialect import find_dialect
+from pointsman.store import statements
+from pointsman.store.asking import Interests
+from pointsman.store.bell import Bell
+from pointsman.store.connection import MEMORY, open_connection, prepare, translated
+from pointsman.store.keys import Keys
+from pointsman.store.mark import Mark, MarkFile, mark_path
+from pointsman.store.putting import PutSettings, Putter
+from pointsman.store.settings import QueueSettings
+from pointsman.store.settling import Settler
+from pointsman.store.subscriptions import Subscriptions
+from pointsman.store.taking import Taker
+from pointsman.store.transaction import SECOND, Transaction
+from pointsman.store.writer import Operation, Request, Result, Writer
+
+
+class Store:
+    """The file, open. Safe between threads; a process that was forked opens the file anew when it first uses it."""
+
+    def __init__(self, path: str | Path, settings: QueueSettings) -> None:
+        self.path = MEMORY if str(path) == MEMORY else os.path.abspath(path)  # noqa: PTH100, as SQLite gets a text
+        self.settings = settings
+        self._closed = False
+        self._left_behind: list[object] = []
+        if settings.dialect is not None:
+            find_dialect(settings.dialect)
+        self._open()
+        OPEN.add(self)
+
+    def _open(self) -> None:
+        settings = self.settings
+        self._lock = Lock()
+        connection = open_connection(self.path, settings.durability, settings.busy_timeout)
+        try:
+            self.file, dialect = prepare(connection, self.path, settings.dialect)
+            self.dialect = find_dialect(dialect)
+            self._mark = None if self.path == MEMORY else MarkFile(mark_path(self.path))
+            self._check_mark(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._bell = Bell(None if self.path == MEMORY else self.path)
+        self._reader: apsw.Connection | None = None
+        self._reading = Lock()
+        self.writer = Writer(connection, self.path, settings.clock, self._committed, self.forget)
+        self.keys = Keys(self.dialect)
+        self.subscriptions = Subscriptions(self.dialect)
+        self.interests = Interests()
+        self.settler = Settler(self.subscriptions, settings.max_attempts, settings.backoff, settings.random)
+        self.taker = Taker(self.file, self.settler)
+        self._putting = PutSettings(settings.main, settings.max_bytes, settings.maxsize, int(settings.dedupe * SECOND))
+
+    def _check_mark(self, connection: apsw.Connection) -> None:
+        mark = None if self._mark is None else self._mark.read()
+        if mark is None:
+            return
+        row = next(iter(connection.execute(statements.CONTROL_READ)))
+        found = Mark(row[0], row[1])
+        if found.commits < mark.commits:
+            problem = (
+                f"{mark.commits - found.commits:,} transactions that were committed are missing: the mark says "
+                f"{mark.commits:,} and message {mark.sequence:,}, the file {found.commits:,} and {found.sequence:,}"
+            )
+            raise StoreError("store-lost-tail", problem, file=self.path)
+
+    def write(self, operation: Operation[Result]) -> Result:
+        """What the operation gives, once it is on disk; together with those of other threads, in one transaction.
+
+        Raises what it raises, and ``StoreError``; then nothing of it is left.
+        """
+        self._check_open()
+        return self.writer.run(operation)
+
+    def write_many(self, operations: Sequence[Operation[Any]]) -> list[Request[Any]]:
+        """Runs operations that may each fail by itself in as few transactions as possible."""
+        self._check_open()
+        return self.writer.run_many(operations)
+
+    @contextmanager
+    def exclusive(self) -> Iterator[Transaction]:
+        """A transaction of the caller's own, which no other call shares."""
+        self._check_open()
+        with self.writer.exclusive() as transaction:
+            yield transaction
+
+    @contextmanager
+    def read(self) -> Iterator[apsw.Connection]:
+        """A connection for reading what is committed, one caller at a time."""
+        self._check_open()
+        if self.path == MEMORY:
+            with self.writer.alone() as connection:
+                yield connection
+            return
+        with self._reading, translated(self.path):
+            if self._reader is None:
+                self._reader = open_connection(self.path, self.settings.durability, self.settings.busy_timeout)
+            yield self._reader
+
+    def putter(self, transaction: Transaction) -> Putter:
+        """What puts messages in this transaction."""
+        return Putter(transaction, self.file, self.keys, self.subscriptions, self._putting)
+
+    @property
+    def bell(self) -> Bell:
+        """Rings after each commit that made something ready."""
+        self._check_open()
+        return self._bell
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Nobody else uses the bell meanwhile."""
+        with self._lock:
+            yield
+
+    def close(self) -> None:
+        """Closes the file; to close it twice is no mistake."""
+        OPEN.discard(self)
+        if self._closed:
+            return
+        self._closed = True
+        self.writer.close()
+        if self._reader is not None:
+            self._reader.close()
+        if self._mark is not None:
+            self._mark.close()
+        with self._lock:
+            self._bell.close()
+
+    def after_fork(self) -> None:
+        """In a process that was forked: what the parent has open is left alone, and the file is opened anew."""
+        if self._closed:
+            return
+        # Never closed here: SQLite would take the parent's files for its own.
+        self._left_behind += [self.writer.connection, self._reader, self._mark, self._bell]
+        self._reader = None
+        if self.path == MEMORY:
+            self._closed = True
+            return
+        self._open()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError("store-closed", "the queue is closed", file=self.path)
+
+    def _committed(self, transaction: Transaction) -> None:
+        if self._mark is not None:
+            self._mark.write(Mark(transaction.commits, transaction.sequence))
+        if transaction.wake:
+            with self._lock:
+                self._bell.ring()
+
+    def forget(self) -> None:
+        """After a change that was undone, what is known may be wrong: it is read anew."""
+        self.keys.forget()
+        self.subscriptions.forget()
+        self.interests.forget()
+
+
+OPEN: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for store in list(OPEN):
+        store.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

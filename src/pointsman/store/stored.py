@@ -1,0 +1,137 @@
+"""A message as the queue stores it, and the checksum that tells whether it is still what was put."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from pointsman.message import Message
+from pointsman.store.transaction import SECOND
+
+
+class StoredMessage(NamedTuple):
+    """A message in the queue. One that was popped is leased: it is what ``ack``, ``nack`` and ``extend`` take."""
+
+    sequence: int
+    """Its number in the file, in the order of putting."""
+    id: str
+    routing_key: str
+    data: bytes | str
+    priority: int
+    time: int
+    """When it was put, in microseconds."""
+    expires: int | None
+    metadata_text: str | None
+    envelope: str | None
+    """The other fields of a ``Message``, as JSON, if it was put as one."""
+    checksum: int
+    given_id: str | None
+    subscription: int
+    """The number of the subscription; 0 is the queue itself."""
+    via: int
+    attempts: int
+    """How often it was popped for this subscription, this time included."""
+    note: str | None
+    error: str | None
+    """What went wrong the last time."""
+    until: int
+    """When the lease ends, in microseconds; 0 if it is not leased."""
+    token: int
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """Its metadata."""
+        found: dict[str, str] = json.loads(self.metadata_text) if self.metadata_text else {}
+        return found
+
+    @property
+    def put_at(self) -> float:
+        """When it was put, in seconds since 1970."""
+        return self.time / SECOND
+
+    @property
+    def expires_at(self) -> float | None:
+        """When it expires, in seconds since 1970."""
+        return None if self.expires is None else self.expires / SECOND
+
+    @property
+    def body(self) -> bytes:
+        """The data as bytes."""
+        return self.data.encode() if isinstance(self.data, str) else self.data
+
+    @property
+    def message(self) -> Message:
+        """The message as the rest of the system knows it."""
+        fields: dict[str, Any] = {} if self.envelope is None else json.loads(self.envelope)
+        time = fields.get("time")
+        if self.envelope is None:
+            fields["time"] = datetime.fromtimestamp(self.put_at, UTC)
+        elif time is not None:
+            fields["time"] = datetime.fromisoformat(time)
+        return Message(self.routing_key, self.body, id=self.id, metadata=self.metadata, **fields)
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the message, or its key, could not be found: what should have been read is NULL."""
+        found: tuple[object, object] = (self.data, self.routing_key)
+        return None in found
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the message is what was put, by its checksum."""
+        if self.is_missing:
+            return False
+        data = self.data.encode(errors="surrogatepass") if isinstance(self.data, str) else self.data
+        texts = (self.given_id, self.metadata_text, self.envelope)
+        return checksum(self.sequence, self.routing_key, data, *texts) == self.checksum
+
+
+def checksum(
+    sequence: int, key: str, data: bytes, given_id: str | None, metadata: str | None, envelope: str | None
+) -> int:
+    """The CRC-32 of everything that a consumer gets, and of the number under which it is stored."""
+    value = crc32(data, crc32(key.encode(), sequence & 0xFFFFFFFF))
+    if given_id is None and metadata is None and envelope is None:
+        return value
+    return crc32(f"{given_id}\0{metadata}\0{envelope}".encode(), value)
+
+
+def write_envelope(message: Message) -> str:
+    """The fields of a message that the queue has no columns for, as ``StoredMessage.message`` reads them."""
+    fields = {
+        "content_type": message.content_type,
+        "time": None if message.time is None else message.time.isoformat(),
+        "source": message.source,
+        "correlation_id": message.correlation_id,
+        "causation_id": message.causation_id,
+    }
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+
+
+class DeadLetter(NamedTuple):
+    """A delivery that was given up."""
+
+    message: StoredMessage | None
+    """None when nothing of it can be read any more."""
+    sequence: int
+    subscription: str
+    """The name of the subscription; empty for the queue itself."""
+    route: str | None
+    attempts: int
+    reason: str
+    last_error: str | None
+    died_at: float
+
+
+class Sizes(NamedTuple):
+    """How much is in which status: deliveries for the first four, whole messages for done and archived."""
+
+    ready: int
+    delayed: int
+    leased: int
+    dead: int
+    done: int
+    archived: int

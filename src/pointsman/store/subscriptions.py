@@ -1,0 +1,116 @@
+"""Durable subscriptions: who gets a copy of which message, as the file says and as the live index finds them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pointsman.errors import StoreError, SubjectError
+from pointsman.matching.live import SubjectIndex
+from pointsman.patterns.dialect import Dialect
+from pointsman.patterns.pattern import Pattern
+from pointsman.store import statements
+from pointsman.store.transaction import SECOND, Transaction
+
+MAIN = 0
+"""The number of the queue itself."""
+
+
+class Subscription(NamedTuple):
+    """A durable subscription; without a pattern, only what is sent to it by name gets there."""
+
+    id: int
+    name: str
+    pattern: str | None
+    dialect: str
+    lease: int | None
+    """In microseconds; None for the queue's."""
+    attempts: int | None
+
+
+class Subscriptions:
+    """The subscriptions of a file, as of the last transaction that looked."""
+
+    __slots__ = ("_dialect", "_index", "_version", "by_id", "by_name", "by_pattern", "patterns")
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self.forget()
+
+    def forget(self) -> None:
+        """After a change that was undone, what is known may be wrong: it is read anew."""
+        self._version = -1
+        self._index: SubjectIndex[int] = SubjectIndex(self._dialect)
+        self.by_id: dict[int, Subscription] = {}
+        self.by_name: dict[str, Subscription] = {}
+        self.by_pattern: dict[tuple[str, str], int] = {}
+        self.patterns = 0
+
+    def refresh(self, transaction: Transaction) -> None:
+        """Takes up what was changed since; quick if nothing was."""
+        if self._version == transaction.subscriptions:
+            return
+        if self._version > transaction.subscriptions:
+            self.forget()
+        for row in transaction.rows(statements.SUBSCRIPTIONS_SINCE, (self._version,)):
+            self._take_up(Subscription(*row[:6]), gone=bool(row[7]))
+        self._version = transaction.subscriptions
+
+    def matching(self, key: str) -> list[int]:
+        """The numbers of the subscriptions whose patterns match."""
+        if not self.patterns:
+            return []
+        try:
+            return self._index.match(key)
+        except SubjectError:
+            # A key of the queue's dialect that none of the dialects of the patterns has.
+            return []
+
+    def find(self, name: str) -> Subscription:
+        """The one of this name. Raises ``StoreError`` (``no-subscription``)."""
+        found = self.by_name.get(name)
+        if found is None:
+            raise StoreError("no-subscription", f"there is no subscription {name!r}")
+        return found
+
+    def _take_up(self, subscription: Subscription, *, gone: bool) -> None:
+        before = self.by_id.pop(subscription.id, None)
+        if before is not None:
+            self.by_name.pop(before.name, None)
+            if before.pattern is not None:
+                self._index.remove(Pattern(before.pattern, before.dialect), before.id)
+                self.by_pattern.pop((before.pattern, before.dialect), None)
+                self.patterns -= 1
+        if gone:
+            return
+        self.by_id[subscription.id] = subscription
+        self.by_name[subscription.name] = subscription
+        if subscription.pattern is not None:
+            self._index.add(Pattern(subscription.pattern, subscription.dialect), subscription.id)
+            self.by_pattern.setdefault((subscription.pattern, subscription.dialect), subscription.id)
+            self.patterns += 1
+
+
+def add_subscription(
+    transaction: Transaction,
+    name: str,
+    pattern: Pattern | None,
+    dialect: str,
+    lease: float | None = None,
+    attempts: int | None = None,
+) -> int:
+    """The number of the subscription of this name; a new one is stored.
+
+    Raises ``StoreError`` (``subscription-differs``) if there is one of this name with another pattern.
+    """
+    text = None if pattern is None else str(pattern)
+    chosen = dialect if pattern is None else pattern.dialect.name
+    found = transaction.first(statements.SUBSCRIPTION_BY_NAME, (name,))
+    if found is not None:
+        if (found[1], found[2]) != (text, chosen):
+            problem = f"the subscription {name!r} has the pattern {found[1]!r} ({found[2]}), not {text!r} ({chosen})"
+            raise StoreError("subscription-differs", problem)
+        return int(found[0])
+    transaction.subscriptions += 1
+    microseconds = None if lease is None else int(lease * SECOND)
+    row = (name, text, chosen, microseconds, attempts, transaction.subscriptions)
+    return int(transaction.first(statements.SUBSCRIPTION_ADD, row)[0])

@@ -1,0 +1,86 @@
+"""Popping: the first deliveries of a subscription are leased to whoever asks."""
+
+from __future__ import annotations
+
+import secrets
+
+from pointsman.store import statements
+from pointsman.store.settling import Leased, Settler
+from pointsman.store.stored import StoredMessage
+from pointsman.store.transaction import Transaction
+
+DAMAGED = "it is not what was put: its checksum is wrong"
+MISSING = "the message of this delivery cannot be found"
+EXPIRED = "it expired before anybody took it"
+
+
+class Taker:
+    """Leases deliveries; what cannot be delivered becomes a dead letter on the way."""
+
+    def __init__(self, file: str, settler: Settler) -> None:
+        self._prefix = f"{file}-"
+        self._settler = settler
+
+    def first(self, transaction: Transaction, subscription: int, count: int, lease: int) -> list[StoredMessage]:
+        """Up to ``count`` deliveries in their order; fewer only if there are no more."""
+        self._settler.sweep(transaction)
+        taken: list[StoredMessage] = []
+        while len(taken) < count:
+            wanted = count - len(taken)
+            until, token = transaction.now + lease, secrets.randbits(48)
+            found = self._look(transaction, subscription, wanted, until, token)
+            if not found:
+                break
+            if all(self.problem(transaction, each) is None for each in found):
+                self._lease_first(transaction, found, len(found))
+                taken += found
+            else:
+                taken += [each for each in found if self.lease(transaction, each)]
+        return taken
+
+    def one(
+        self, transaction: Transaction, subscription: int, priority: int, sequence: int, lease: int
+    ) -> StoredMessage | None:
+        """A delivery of which is known where it stands; None if it is not there, or cannot be delivered."""
+        position = (self._prefix, transaction.now + lease, secrets.randbits(48), subscription, priority, sequence)
+        row = transaction.first(statements.READY_ONE, position)
+        if row is None:
+            return None
+        found = StoredMessage._make(row)
+        return found if self.lease(transaction, found) else None
+
+    def lease(self, transaction: Transaction, found: StoredMessage) -> bool:
+        """Leases this one, or makes it a dead letter and gives False."""
+        place = (found.subscription, found.priority, found.sequence, found.via)
+        key, attempts, note, error = transaction.first(statements.READY_TAKE, place)
+        why = self.problem(transaction, found)
+        if why is not None:
+            dead = Leased(found.subscription, found.sequence, found.via, found.priority, key, attempts, note, error)
+            self._settler.give_up(transaction, dead, why)
+            return False
+        row = (found.until, found.subscription, found.sequence, found.via, found.token, found.priority)
+        transaction.execute(statements.LEASED_ADD, (*row, key, attempts + 1, note, error))
+        return True
+
+    @staticmethod
+    def problem(transaction: Transaction, found: StoredMessage) -> str | None:
+        """Why it cannot be delivered."""
+        if found.expires is not None and found.expires <= transaction.now:
+            return EXPIRED
+        if found.is_whole:
+            return None
+        return MISSING if found.is_missing else DAMAGED
+
+    def _look(
+        self, transaction: Transaction, subscription: int, count: int, until: int, token: int
+    ) -> list[StoredMessage]:
+        rows = transaction.execute(statements.READY_FIRST, (self._prefix, until, token, subscription, count))
+        return list(map(StoredMessage._make, rows))
+
+    def _lease_first(self, transaction: Transaction, found: list[StoredMessage], count: int) -> None:
+        if count == 1:
+            self.lease(transaction, found[0])
+            return
+        last = found[-1]
+        transaction.execute(statements.READY_LEASE_FIRST, (last.subscription, last.until, last.token, count))
+        transaction.execute(statements.READY_DELETE_FIRST, (last.subscription, last.priority, last.sequence, last.via))

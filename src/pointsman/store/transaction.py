@@ -1,0 +1,98 @@
+"""One transaction of the queue: what it reads first, what it changes, and what it writes last.
+
+The queue's own time is the clock's, kept from running backwards: when the clock is set back by more than a second, the
+difference is added to every time from then on, in every process, so that leases and delays go on as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+from pointsman.store import statements
+
+SECOND = 1_000_000
+Row = Sequence[Any]
+
+
+class Connection(Protocol):
+    """What a transaction needs: apsw's connections have it, and those of Python's sqlite3."""
+
+    def execute(self, statement: str, parameters: Row = ..., /) -> Any:
+        """Runs a statement and gives its rows."""
+
+    def executemany(self, statement: str, parameters: Iterable[Row], /) -> Any:
+        """Runs a statement for each of the parameters."""
+
+
+class Transaction:
+    """What happens in one transaction; not safe between threads, and of no use after its end."""
+
+    __slots__ = (
+        "commits",
+        "execute",
+        "executemany",
+        "keys",
+        "now",
+        "returned",
+        "sequence",
+        "shift",
+        "subscriptions",
+        "time",
+        "unfinished",
+        "wake",
+    )
+
+    def __init__(self, connection: Connection, clock: Callable[[], float]) -> None:
+        self.execute = connection.execute
+        self.executemany = connection.executemany
+        (
+            self.commits,
+            self.sequence,
+            self.time,
+            self.shift,
+            self.unfinished,
+            self.subscriptions,
+            self.keys,
+            self.returned,
+        ) = next(iter(connection.execute(statements.CONTROL_READ, ())))
+        now = int(clock() * SECOND) + self.shift
+        if now < self.time - SECOND:
+            self.shift += self.time - now
+        self.now: int = max(now, self.time)
+        """In microseconds of the queue's time."""
+        self.wake = False
+        """Whether somebody may be waiting for what it makes ready."""
+
+    def first(self, statement: str, parameters: Row = ()) -> Any:
+        """The first row; None if there is none."""
+        return next(iter(self.execute(statement, parameters)), None)
+
+    def rows(self, statement: str, parameters: Row = ()) -> Iterator[Any]:
+        """The rows, as they come."""
+        return iter(self.execute(statement, parameters))
+
+    def numbers(self) -> tuple[int, ...]:
+        """What ``restore`` takes, to undo a part of the transaction."""
+        return (self.sequence, self.unfinished, self.subscriptions, self.keys, self.returned)
+
+    def restore(self, numbers: tuple[int, ...]) -> None:
+        """Takes the numbers back to what they were."""
+        self.sequence, self.unfinished, self.subscriptions, self.keys, self.returned = numbers
+
+    def finish(self) -> None:
+        """Writes what the next transaction reads first; the last thing before the commit."""
+        self.commits += 1
+        self.execute(
+            statements.CONTROL_WRITE,
+            (
+                self.commits,
+                self.sequence,
+                self.now,
+                self.shift,
+                self.unfinished,
+                self.subscriptions,
+                self.keys,
+                self.returned,
+            ),
+        )

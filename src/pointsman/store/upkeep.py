@@ -1,0 +1,226 @@
+"""Upkeep of the queue: what is done to many messages, a page in each transaction, so that nobody waits for long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pointsman.errors import InputError
+from pointsman.patterns.pattern import Pattern
+from pointsman.store import lookup, statements
+from pointsman.store.settling import Leased
+from pointsman.store.subscriptions import MAIN, Subscription, add_subscription
+from pointsman.store.transaction import SECOND, Transaction
+
+if TYPE_CHECKING:
+    from pointsman.store.store import Store
+
+PAGE = 1000
+
+
+def requeue(store: Store, ids: Iterable[str] | None, subscription: str | None) -> int:
+    """Makes dead letters ready again."""
+    number = None
+    if subscription is not None:
+        with store.exclusive() as transaction:
+            store.subscriptions.refresh(transaction)
+            number = store.subscriptions.find(subscription).id
+    if ids is not None:
+        return sum(store.write(partial(_requeue_one, store, id=id, number=number)) for id in ids)
+    count, after = 0, 0
+    while True:
+        moved, after = store.write(partial(_requeue_page, store, after=after, number=number))
+        count += moved
+        if not after:
+            return count
+
+
+def _requeue_one(store: Store, transaction: Transaction, id: str, number: int | None) -> int:
+    sequence = lookup.sequence_of(store, transaction, id)
+    if sequence is None:
+        return 0
+    dead = [row for row in transaction.rows(statements.DEAD_OF, (sequence,)) if number in (None, row[0])]
+    return sum(store.settler.revive(transaction, sequence, *row) for row in dead)
+
+
+def _requeue_page(store: Store, transaction: Transaction, after: int, number: int | None) -> tuple[int, int]:
+    rows = list(transaction.rows(statements.DEAD_PAGE, (after, number, PAGE)))
+    moved = sum(store.settler.revive(transaction, *row[:3]) for row in rows)
+    # A message whose letters are not all on this page is come back to: they are dead letters still.
+    return moved, rows[-1][0] - 1 if len(rows) == PAGE else 0
+
+
+def retry(store: Store, id: str) -> bool:
+    """Makes a message ready again at once."""
+
+    def operation(transaction: Transaction) -> bool:
+        sequence = lookup.sequence_of(store, transaction, id)
+        message = None if sequence is None else lookup.read_message(store, transaction, sequence)
+        if sequence is None or message is None:
+            return False
+        moved = _requeue_one(store, transaction, id, None)
+        for due, subscription, via in list(transaction.rows(statements.DELAYED_OF, (sequence,))):
+            row = transaction.first(statements.DELAYED_TAKE, (due, subscription, sequence, via))
+            store.settler.make_ready(transaction, Leased(subscription, sequence, via, *row))
+            moved += 1
+        if not moved and transaction.first(statements.FINISHED_FIND, (sequence,)) is not None:
+            key = store.keys.number(transaction, message.routing_key)[1]
+            _bring_back(store, transaction, MAIN, sequence, message.priority, key)
+            moved += 1
+        return moved > 0
+
+    return store.write(operation)
+
+
+def _bring_back(
+    store: Store, transaction: Transaction, subscription: int, sequence: int, priority: int, key: int
+) -> None:
+    """Makes a delivery of a message ready that has none for this subscription."""
+    finished = transaction.first(statements.FINISHED_FIND, (sequence,)) is not None
+    if finished:
+        transaction.execute(statements.FINISHED_DELETE, (sequence,))
+        transaction.unfinished += 1
+    else:
+        row = transaction.first(statements.PENDING_CHANGE, (sequence, 1))
+        if row is None:
+            transaction.execute(statements.PENDING_ADD, (sequence, 2))
+        elif row[0] == 1:
+            transaction.unfinished += 1
+    store.settler.make_ready(transaction, Leased(subscription, sequence, 0, priority, key, 0, None, None))
+
+
+def prune(store: Store, age: int, *, archive: bool) -> int:
+    """Deletes, or archives, what has been done for long."""
+    count, after = 0, 0
+    while True:
+        found, after = store.write(partial(_prune_page, store, after=after, age=age, archive=archive))
+        count += found
+        if not after:
+            return count
+
+
+def _prune_page(store: Store, transaction: Transaction, after: int, age: int, *, archive: bool) -> tuple[int, int]:
+    rows = list(transaction.rows(statements.FINISHED_OLD, (after, transaction.now - age, PAGE)))
+    if archive:
+        transaction.executemany(statements.FINISHED_ARCHIVE, rows)
+    else:
+        noticed = transaction.now - int(store.settings.dedupe * SECOND)
+        transaction.executemany(statements.SEEN_ADD, ((row[0], noticed) for row in rows))
+        transaction.executemany(statements.MESSAGE_DELETE, rows)
+        transaction.executemany(statements.FINISHED_DELETE, rows)
+        transaction.execute(statements.SEEN_FORGET, (noticed,))
+    return len(rows), rows[-1][0] if len(rows) == PAGE else 0
+
+
+def purge(store: Store) -> int:
+    """Deletes every message and all state."""
+
+    def operation(transaction: Transaction) -> int:
+        count = int(transaction.first(statements.COUNT_MESSAGES)[0])
+        for statement in statements.PURGE:
+            transaction.execute(statement)
+        transaction.unfinished = 0
+        transaction.keys += 1
+        transaction.returned += 1
+        return count
+
+    return store.write(operation)
+
+
+def vacuum(store: Store) -> None:
+    """Gives unused room back to the disk."""
+
+    def operation(transaction: Transaction) -> None:
+        transaction.execute(statements.KEYS_UNUSED_DELETE)
+        transaction.keys += 1
+
+    store.write(operation)
+    with store.writer.alone() as connection:
+        connection.execute(statements.VACUUM)
+        connection.execute(statements.CHECKPOINT)
+
+
+def replay(store: Store, start: object, subscription: str | None) -> int:
+    """Makes what is done ready again."""
+    if not isinstance(start, int) or start < 0:
+        raise InputError("bad-setting", f"start is {start!r}, not the number of a message")
+    with store.exclusive() as transaction:
+        store.subscriptions.refresh(transaction)
+        found = store.subscriptions.by_id.get(MAIN) if not subscription else store.subscriptions.find(subscription)
+        last = transaction.sequence
+    if found is None:
+        return 0
+    pattern = None if found.pattern is None else Pattern(found.pattern, found.dialect)
+    count, after = 0, max(start - 1, 0)
+    while after < last:
+        moved, after = store.write(
+            partial(_replay_page, store, subscription=found.id, pattern=pattern, after=after, last=last)
+        )
+        count += moved
+    return count
+
+
+def _replay_page(
+    store: Store, transaction: Transaction, subscription: int, pattern: Pattern | None, after: int, last: int
+) -> tuple[int, int]:
+    rows = list(transaction.rows(statements.MESSAGE_KEYS_AFTER, (after, last, PAGE)))
+    moved = 0
+    for sequence, key, priority, text in rows:
+        if pattern is None or lookup.matches(pattern, text):
+            if subscription in lookup.holders(transaction, sequence, priority):
+                continue
+            _bring_back(store, transaction, subscription, sequence, priority, key)
+            moved += 1
+    return moved, rows[-1][0] if rows else last
+
+
+def subscribe(
+    store: Store, name: str, pattern: Pattern | None, lease: float | None, max_attempts: int | None, start: int | None
+) -> Subscription:
+    """Makes a durable subscription."""
+    if not name or len(name) > 255 or "\0" in name:
+        raise InputError("bad-setting", f"the name of a subscription is a text of 1 to 255 characters, not {name!r}")
+
+    def operation(transaction: Transaction) -> Subscription:
+        number = add_subscription(transaction, name, pattern, store.dialect.name, lease, max_attempts)
+        store.subscriptions.refresh(transaction)
+        return store.subscriptions.by_id[number]
+
+    made = store.write(operation)
+    if start is not None:
+        replay(store, start, name)
+    return made
+
+
+def unsubscribe(store: Store, name: str) -> int:
+    """Ends a durable subscription."""
+
+    def operation(transaction: Transaction) -> int:
+        store.subscriptions.refresh(transaction)
+        number = store.subscriptions.find(name).id
+        transaction.subscriptions += 1
+        transaction.execute(statements.SUBSCRIPTION_END, (transaction.subscriptions, number))
+        return number
+
+    number = store.write(operation)
+    count = 0
+    while dropped := store.write(lambda transaction: _drop_page(store, transaction, number)):
+        count += dropped
+    return count
+
+
+def _drop_page(store: Store, transaction: Transaction, number: int) -> int:
+    """Ends some deliveries of a subscription that is gone."""
+    for statement in (statements.READY_CLEAR, statements.DELAYED_CLEAR, statements.LEASED_CLEAR):
+        rows = list(transaction.rows(statement, (number, PAGE)))
+        for (sequence,) in rows:
+            store.settler.done(transaction, sequence)
+        if rows:
+            return len(rows)
+    dead = list(transaction.rows(statements.DEAD_CLEAR, (number, PAGE)))
+    for (sequence,) in dead:
+        row = transaction.first(statements.PENDING_FIND, (sequence,))
+        if row is None or row[0] <= 0:
+            store.settler.finish_if_over(transaction, sequence)
+    return len(dead)
