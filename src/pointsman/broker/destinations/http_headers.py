@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-from pointsman import __version__
+from pointsman._version import __version__
 from pointsman.broker.destinations.interface import Delivered, DeliveryFailed
 from pointsman.cloudevents.attributes import text_of
 from pointsman.cloudevents.envelope import Form, write

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -13,7 +13,9 @@ from pointsman.broker.destinations.interface import Sink
 from pointsman.broker.destinations.options import Options
 from pointsman.broker.destinations.types import TYPES, DestinationType
 from pointsman.errors import InputError
-from pointsman.table.route import Place
+
+if TYPE_CHECKING:
+    from pointsman.table.route import Place
 
 
 def read_options(name: str, type: str, options: Mapping[str, object], place: Place | None = None) -> Options:  # noqa: A002 (the table calls it so)
