@@ -27,12 +27,13 @@ START = 1_748_428_782_000
 
 def miniq(path: Path, rows: Iterable[Sequence[Any]], table: str = "messages", encoding: str = "UTF-8") -> Path:
     """A database of a later MiniQ. A row is id, topic, data, status, priority; each is put a second after the last."""
+    name = table.replace('"', '""')
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"PRAGMA encoding = '{encoding}'")
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(f'CREATE TABLE "{table}" {LATER}')
+        connection.execute(f'CREATE TABLE "{name}" {LATER}')
         connection.executemany(
-            f'INSERT INTO "{table}" (message_id, topic, data, status, priority, in_time) VALUES (?, ?, ?, ?, ?, ?)',  # noqa: S608
+            f'INSERT INTO "{name}" (message_id, topic, data, status, priority, in_time) VALUES (?, ?, ?, ?, ?, ?)',  # noqa: S608
             ((*row, START + number * 1000) for number, row in enumerate(rows)),
         )
     return path

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import apsw
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pointsman.errors import PatternError
@@ -16,6 +16,7 @@ from pointsman.store.importing.legacy import CASE, NO_TOPIC, translate_legacy
 from pointsman.store.importing.usage import Usage, usage
 
 PATTERNS = st.text("abA.*%_#é", max_size=8)
+WITH_ZATO = st.text("abA.*%", max_size=8).map(lambda text: text if set(".*") & set(text) else f"{text}*")
 TOPICS = st.text("abAB.*%_#é", max_size=8)
 
 
@@ -59,13 +60,12 @@ def test_the_translation_contains_the_old_meaning_and_is_exact_if_it_says_so(
             assert new == old
 
 
-@given(pattern=PATTERNS, topics=st.lists(TOPICS, min_size=20, max_size=20))
+@given(pattern=WITH_ZATO, topics=st.lists(TOPICS, min_size=20, max_size=20))
 @example(pattern="a*", topics=["A.b", "a"])
 @example(pattern="*.*", topics=[".", "a.", "a.b.a"])
 def test_the_zato_pattern_is_exact_with_case(sqlite: apsw.Connection, pattern: str, topics: list[str]) -> None:
     """For topics that the zato dialect has at all."""
     zato = translate_legacy(pattern).zato
-    assume(zato is not None)
     assert zato is not None
     for topic in [*topics, pattern.replace("*", "B.b"), pattern.replace("*", ""), pattern.swapcase()]:
         if topic and topic.isascii() and "#" not in topic:

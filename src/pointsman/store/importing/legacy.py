@@ -20,7 +20,7 @@ from pointsman.patterns import Pattern
 
 ANY = frozenset("*%")
 ONE = "_"
-CASE = "LIKE took topics in upper and lower case alike; the new one takes only the case that is written"
+CASE = "LIKE made nothing of upper and lower case, the new pattern takes only what is written"
 NO_TOPIC = "also takes messages without a topic, which LIKE never took"
 
 
@@ -72,7 +72,7 @@ def translate_legacy(pattern: str) -> LegacyTranslation:
     plain = None
     if ONE in pattern:
         plain = Pattern(_amqp([word.replace(ONE, "\0") for word in words]), "amqp").text.replace("\0", ONE)
-        differences.append(f"_ stood for any one character; if it was meant as itself, write {plain}")
+        differences.append(f"_ stood for any one character: if it was meant as itself, write {plain}")
     return LegacyTranslation(pattern, (new,), _meaning(new), exact, "; ".join(differences), _zato(words), plain)
 
 

@@ -28,7 +28,8 @@ class SourceRow(NamedTuple):
     """The number of its row, which grows in the order of putting."""
     id: str | None
     topic: str | None
-    data: bytes
+    data: bytes | str
+    """Text if it is stored as that and is UTF-8."""
     number: int | None
     """The status as it is stored; None if it is no number."""
     priority: int | None
@@ -97,13 +98,11 @@ class Source:
         statement = statements.named(statements.SOURCE_ROWS, self.table, self._topic, self._priority)
         for row in self._connection.execute(statement, (after,)):
             position, message_id, topic, kind, data, number, priority, put, done = row
-            if kind == "text" and self._encoding != "utf-8":
-                data = data.decode(self._encoding, "surrogatepass").encode(errors="surrogatepass")
             yield SourceRow(
                 position,
                 self._text(message_id),
                 self._text(topic),
-                data or b"",
+                data if kind == "blob" else self._data(data),
                 number,
                 priority,
                 self._time(put),
@@ -123,6 +122,12 @@ class Source:
         if stored is None:
             return None
         return stored.decode(self._encoding, "surrogateescape" if self._encoding == "utf-8" else "surrogatepass")
+
+    def _data(self, stored: bytes | None) -> bytes | str:
+        try:
+            return (stored or b"").decode(self._encoding)
+        except UnicodeDecodeError:
+            return stored or b""
 
     def _time(self, stored: int | None) -> int | None:
         time = None if stored is None else stored * SECOND // self.kind.ticks

@@ -35,7 +35,7 @@ class Taken(NamedTuple):
 
     id: str | None
     key: str
-    data: bytes
+    data: bytes | str
     priority: int
     put: int | None
     """In microseconds; None for the time of the import."""

@@ -11,6 +11,7 @@ from pointsman.errors import SubjectError
 from pointsman.patterns import Pattern
 from pointsman.store.importing import statements
 from pointsman.store.importing.legacy import LegacyTranslation
+from pointsman.store.importing.terms import kept
 
 SAMPLES = 5
 
@@ -51,7 +52,7 @@ def _usage(translation: LegacyTranslation, topics: list[tuple[str, int]], connec
         now += count * takes
         if took != takes:
             (lost if took else gained).append(topic)
-    return Usage(before, now, tuple(gained[:SAMPLES]), tuple(lost[:SAMPLES]))
+    return Usage(before, now, tuple(map(kept, gained[:SAMPLES])), tuple(map(kept, lost[:SAMPLES])))
 
 
 def _took(old: str, topic: str, connection: apsw.Connection) -> bool:

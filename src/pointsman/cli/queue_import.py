@@ -1,0 +1,133 @@
+"""``pointsman queue import``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pointsman.cli.output import AsJson, show_json
+from pointsman.errors import InputError
+
+if TYPE_CHECKING:
+    from pointsman.store.importing.legacy import LegacyTranslation
+    from pointsman.store.importing.report import ImportReport
+    from pointsman.store.importing.usage import Usage
+
+
+def import_database(
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="The database of MiniQ or litequeue.")],
+    queue: Annotated[Path, typer.Argument(metavar="QUEUE", help="The queue's file; made if there is none.")],
+    table: Annotated[str | None, typer.Option(metavar="NAME", help="The table, if several hold messages.")] = None,
+    kind: Annotated[str, typer.Option(metavar="KIND", help="miniq, litequeue, or auto to go by the columns.")] = "auto",
+    dialect: Annotated[
+        str | None,
+        typer.Option("--dialect", "-d", metavar="NAME", help="The dialect of a new queue's keys; amqp if not given."),
+    ] = None,
+    key: Annotated[str | None, typer.Option(metavar="KEY", help="The key of messages without a topic.")] = None,
+    pattern: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="A pattern of the old consumers' to translate; any number of times."),
+    ] = None,
+    patterns: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file of such patterns, one in each line.")
+    ] = None,
+    json: AsJson = False,
+) -> int:
+    """Take over the messages of a MiniQ or litequeue database, and translate the patterns of its consumers.
+
+    SOURCE is only read. An import that was broken off goes on where it was when it is started again. Ends with 0, or
+    with 1 if what was taken over does not add up with what SOURCE holds.
+    """
+    from pointsman.store.importing.legacy import translate_all
+    from pointsman.store.importing.run import import_database as run
+    from pointsman.store.queue import Queue
+
+    translations = translate_all([*(pattern or ()), *_lines(patterns)])
+    used, segmented = _used(source, table, kind, translations)
+    with Queue(queue, dialect=dialect) as opened, _shown(source.name) as progress:
+        report = run(opened, source, table=table, kind=kind, key=key, progress=progress)
+    if json:
+        each = [translation.as_dict() | usage.as_dict() for translation, usage in zip(translations, used, strict=True)]
+        show_json({**report.as_dict(), "queue": str(queue), "patterns": each, "word_by_word": segmented})
+    else:
+        _show(report, queue)
+        _show_patterns(translations, used, segmented)
+    return 0 if report.adds_up else 1
+
+
+def _lines(path: Path | None) -> list[str]:
+    if path is None:
+        return []
+    try:
+        return [line for line in path.read_text(encoding="utf-8").splitlines() if line]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("no-file", f"the patterns cannot be read: {error}", file=str(path)) from error
+
+
+def _used(
+    source: Path, table: str | None, kind: str, translations: list[LegacyTranslation]
+) -> tuple[list[Usage], bool]:
+    """What each pattern takes of the messages that there are, and whether the old queue knew them word by word."""
+    from pointsman.store.importing.opening import opened
+    from pointsman.store.importing.source import Source
+    from pointsman.store.importing.usage import usage
+
+    with opened(source) as database:
+        found = Source(database, table, kind)
+        return (usage(translations, found.topics()) if translations else []), found.segmented
+
+
+@contextmanager
+def _shown(name: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Shows how far the import is on the standard error stream, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _show(report: ImportReport, queue: Path) -> None:
+    typer.echo(f"{report.source}, table {report.table} of {report.kind} -> {queue}")
+    already = f", {report.already:,} of them by an earlier run" if report.already else ""
+    typer.echo(f"{report.already + report.read:,} of {report.rows:,} messages taken over{already}")
+    was = ", ".join(f"{count:,} {status}" for status, count in report.statuses.items())
+    became = ", ".join(f"{count:,} {state}" for state, count in report.states.items())
+    typer.echo(f"  they were   {was or 'none'}")
+    typer.echo(f"  they are    {became or 'none'}")
+    for each in report.changed:
+        typer.echo(f"  {each.messages:>9,}   {each.change}: {', '.join(each.samples)}")
+    if report.adds_up:
+        typer.echo("the counts of both sides agree")
+    else:
+        typer.echo(f"{typer.style('error', fg='red', bold=True)}: the counts of both sides do not agree", err=True)
+
+
+def _show_patterns(translations: list[LegacyTranslation], used: list[Usage], segmented: bool) -> None:
+    from pointsman.store.importing.terms import shown
+
+    widest_old = max((len(each.old) for each in translations), default=0)
+    widest_new = max((len(" ".join(each.new)) for each in translations), default=0)
+    for each, usage in zip(translations, used, strict=True):
+        exact = typer.style("exact", fg="green") if each.exact else typer.style("wider", fg="yellow")
+        new = " ".join(each.new)
+        typer.echo(f"\n{each.old:<{widest_old}}  ->  {new:<{widest_new}}  {exact}  {each.meaning}")
+        typer.echo(f"    messages here: {usage.before:,} before, {usage.now:,} now")
+        for label, topics in (("only before", usage.lost), ("only now", usage.gained)):
+            if topics:
+                typer.echo(f"    {label}: {', '.join(map(shown, topics))}")
+        for difference in filter(None, each.differences.split("; ")):
+            typer.echo(f"    {difference}")
+        if each.zato is not None and each.differences:
+            typer.echo(f"    just the old meaning, in the dialect zato: {each.zato}")
+    if translations and segmented:
+        typer.echo("\nThis MiniQ matched word by word: patterns that were written for it are amqp already.")
