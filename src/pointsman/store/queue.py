@@ -11,6 +11,7 @@ from typing import Any
 
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import lookup, upkeep
+from pointsman.store.acknowledging import acknowledge
 from pointsman.store.asking import Interest
 from pointsman.store.draft import Draft, microseconds
 from pointsman.store.outbox import Outbox, of_connection, of_transaction
@@ -192,7 +193,7 @@ class Queue:
 
     def ack_many(self, messages: Iterable[StoredMessage]) -> int:
         """Acknowledges messages in one transaction, and gives how many leases were still held."""
-        return self.store.write(lambda transaction: sum(self._done(transaction, each) for each in messages))
+        return self.store.write(lambda transaction: acknowledge(self.store.settler, transaction, messages))
 
     def nack(self, message: StoredMessage, *, delay: float | None = None, error: str | None = None) -> bool:
         """The message failed: it comes again after ``delay`` seconds, by default after the queue's backoff.

@@ -8,6 +8,7 @@ ready ──pop──▶ leased ──ack──▶ (done)
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -92,6 +93,17 @@ class Settler:
         elif row[0] <= 0:
             transaction.unfinished -= 1
             self.finish_if_over(transaction, sequence)
+
+    def done_many(self, transaction: Transaction, sequences: list[int]) -> None:
+        """One delivery of each of these messages is done."""
+        shared = dict(transaction.rows(statements.PENDING_LESS_MANY, (json.dumps(sequences),)))
+        over = [sequence for sequence in sequences if sequence not in shared]
+        transaction.executemany(statements.FINISHED_ADD, ((sequence, transaction.now, 0) for sequence in over))
+        transaction.unfinished -= len(over)
+        for sequence, left in shared.items():
+            if left <= 0:
+                transaction.unfinished -= 1
+                self.finish_if_over(transaction, sequence)
 
     def finish_if_over(self, transaction: Transaction, sequence: int) -> None:
         """Marks a message of which nothing is open as finished, unless a dead letter of it is left."""

@@ -132,6 +132,10 @@ LEASED_TAKE = """
 DELETE FROM leased WHERE until = ? AND subscription = ? AND sequence = ? AND via = ? AND token = ?
 RETURNING priority, key, attempts, note, error
 """
+LEASED_TAKE_MANY = """
+DELETE FROM leased WHERE until = ?1 AND subscription = ?2 AND token = ?3
+    AND sequence IN (SELECT value FROM json_each(?4)) RETURNING sequence, via
+"""
 LEASED_DELETE = "DELETE FROM leased WHERE until = ? AND subscription = ? AND sequence = ? AND via = ?"
 LEASED_ADD = """
 INSERT INTO leased (until, subscription, sequence, via, token, priority, key, attempts, note, error)
@@ -192,6 +196,9 @@ RETURNING sequence
 
 PENDING_ADD = "INSERT INTO pending (sequence, open) VALUES (?, ?)"
 PENDING_CHANGE = "UPDATE pending SET open = open + ?2 WHERE sequence = ?1 RETURNING open"
+PENDING_LESS_MANY = """
+UPDATE pending SET open = open - 1 WHERE sequence IN (SELECT value FROM json_each(?1)) RETURNING sequence, open
+"""
 PENDING_FIND = "SELECT open FROM pending WHERE sequence = ?"
 PENDING_SET = "INSERT OR REPLACE INTO pending (sequence, open) VALUES (?, ?)"
 PENDING_DELETE = "DELETE FROM pending WHERE sequence = ?"
