@@ -23,9 +23,8 @@ def acknowledge(settler: Settler, transaction: Transaction, messages: Iterable[S
 
 
 def _acknowledge(settler: Settler, transaction: Transaction, batch: Batch, messages: list[StoredMessage]) -> int:
-    sequences = {each.sequence for each in messages}
-    if len(messages) == 1 or len(sequences) < len(messages):
-        # One message that came by several routes is done once for each of them.
+    if len(messages) == 1 or any(each.via for each in messages):
+        # A message that came by several routes is done once for each of them.
         count = 0
         for each in messages:
             receipt = (each.until, each.subscription, each.sequence, each.via, each.token)
@@ -33,11 +32,7 @@ def _acknowledge(settler: Settler, transaction: Transaction, batch: Batch, messa
                 settler.done(transaction, each.sequence)
                 count += 1
         return count
-    vias = {each.sequence: each.via for each in messages}
-    ended = [
-        sequence
-        for sequence, via in transaction.rows(statements.LEASED_TAKE_MANY, (*batch, json.dumps([*sequences])))
-        if vias[sequence] == via
-    ]
+    sequences = json.dumps([each.sequence for each in messages])
+    ended = [row[0] for row in transaction.rows(statements.LEASED_TAKE_MANY, (*batch, sequences))]
     settler.done_many(transaction, ended)
     return len(ended)

@@ -134,7 +134,7 @@ RETURNING priority, key, attempts, note, error
 """
 LEASED_TAKE_MANY = """
 DELETE FROM leased WHERE until = ?1 AND subscription = ?2 AND token = ?3
-    AND sequence IN (SELECT value FROM json_each(?4)) RETURNING sequence, via
+    AND sequence IN (SELECT value FROM json_each(?4)) AND via = 0 RETURNING sequence
 """
 LEASED_DELETE = "DELETE FROM leased WHERE until = ? AND subscription = ? AND sequence = ? AND via = ?"
 LEASED_ADD = """
