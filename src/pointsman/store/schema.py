@@ -59,6 +59,7 @@ CREATE TABLE subscription (
     dialect TEXT NOT NULL,
     lease INTEGER,
     attempts INTEGER,
+    owner TEXT,
     version INTEGER NOT NULL,
     gone INTEGER NOT NULL DEFAULT 0
 );

@@ -214,12 +214,13 @@ FINISHED_ARCHIVE = "UPDATE finished SET archived = 1 WHERE sequence = ?"
 # -- subscriptions and routes
 
 SUBSCRIPTION_ADD = """
-INSERT INTO subscription (name, pattern, dialect, lease, attempts, version) VALUES (?, ?, ?, ?, ?, ?) RETURNING id
+INSERT INTO subscription (name, pattern, dialect, lease, attempts, owner, version) VALUES (?, ?, ?, ?, ?, ?, ?)
+RETURNING id
 """
 SUBSCRIPTION_MAIN = "INSERT INTO subscription (id, name, pattern, dialect, version) VALUES (0, '', NULL, ?, 0)"
 SUBSCRIPTION_BY_NAME = "SELECT id, pattern, dialect FROM subscription WHERE name = ? AND gone = 0"
 SUBSCRIPTIONS_SINCE = """
-SELECT id, name, pattern, dialect, lease, attempts, version, gone FROM subscription WHERE version > ? ORDER BY version
+SELECT id, name, pattern, dialect, lease, attempts, owner, version, gone FROM subscription WHERE version > ? ORDER BY version
 """
 SUBSCRIPTION_END = "UPDATE subscription SET gone = 1, name = name || char(0) || id, version = ? WHERE id = ?"
 VIA_FIND = "SELECT id FROM via WHERE name = ?"

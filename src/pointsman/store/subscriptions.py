@@ -25,6 +25,8 @@ class Subscription(NamedTuple):
     lease: int | None
     """In microseconds; None for the queue's."""
     attempts: int | None
+    owner: str | None = None
+    """The principal whose rights it has; None for one that may have everything."""
 
 
 class Subscriptions:
@@ -52,7 +54,7 @@ class Subscriptions:
         if self._version > transaction.subscriptions:
             self.forget()
         for row in transaction.rows(statements.SUBSCRIPTIONS_SINCE, (self._version,)):
-            self._take_up(Subscription(*row[:6]), gone=bool(row[7]))
+            self._take_up(Subscription(*row[:7]), gone=bool(row[8]))
         self._version = transaction.subscriptions
 
     def matching(self, key: str) -> list[int]:
@@ -97,6 +99,7 @@ def add_subscription(
     dialect: str,
     lease: float | None = None,
     attempts: int | None = None,
+    owner: str | None = None,
 ) -> int:
     """The number of the subscription of this name; a new one is stored.
 
@@ -112,5 +115,5 @@ def add_subscription(
         return int(found[0])
     transaction.subscriptions += 1
     microseconds = None if lease is None else int(lease * SECOND)
-    row = (name, text, chosen, microseconds, attempts, transaction.subscriptions)
+    row = (name, text, chosen, microseconds, attempts, owner, transaction.subscriptions)
     return int(transaction.first(statements.SUBSCRIPTION_ADD, row)[0])
