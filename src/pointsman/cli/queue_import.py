@@ -118,9 +118,9 @@ def _show_patterns(translations: list[LegacyTranslation], used: list[Usage], seg
     widest_old = max((len(each.old) for each in translations), default=0)
     widest_new = max((len(" ".join(each.new)) for each in translations), default=0)
     for each, usage in zip(translations, used, strict=True):
-        exact = typer.style("exact", fg="green") if each.exact else typer.style("wider", fg="yellow")
+        fit = typer.style(each.fit, fg="yellow" if each.differences else "green")
         new = " ".join(each.new)
-        typer.echo(f"\n{each.old:<{widest_old}}  ->  {new:<{widest_new}}  {exact}  {each.meaning}")
+        typer.echo(f"\n{each.old:<{widest_old}}  ->  {new:<{widest_new}}  {fit}: {each.meaning}")
         typer.echo(f"    messages here: {usage.before:,} before, {usage.now:,} now")
         for label, topics in (("only before", usage.lost), ("only now", usage.gained)):
             if topics:

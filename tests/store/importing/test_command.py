@@ -64,7 +64,7 @@ def test_the_report_is_for_machines(tmp_path: Path) -> None:
 def test_patterns_are_shown_with_what_they_take_here(tmp_path: Path) -> None:
     """Each with its new meaning, and what it takes of the messages that there are."""
     lines = called(EXAMPLE, tmp_path / "queue.db", "--pattern", "orders.*", "--pattern", "orders*").stdout.splitlines()
-    assert "orders.*  ->  orders.*.#  exact  orders, then one word or more" in lines
+    assert "orders.*  ->  orders.*.#  exact but for case: orders, then one word or more" in lines
     assert "    messages here: 4 before, 6 now" in lines
     assert "    only now: 'users.updated'" in lines
     assert "    just the old meaning, in the dialect zato: orders**" in lines

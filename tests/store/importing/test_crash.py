@@ -22,6 +22,42 @@ with Queue(sys.argv[1]) as queue:
     import_database(queue, sys.argv[2], progress=lambda done, total: print(done, flush=True))
 """
 
+DYING = """
+import os, sys
+from pointsman.store.importing import run
+from pointsman.store.queue import Queue
+from pointsman.store.store import Store
+
+run.CHUNK = 10
+left = int(sys.argv[3])
+write = Store.write
+
+def write_and_die(store, operation):
+    global left
+    result = write(store, operation)
+    left -= 1
+    if left == 0:
+        os._exit(9)
+    return result
+
+Store.write = write_and_die
+with Queue(sys.argv[1]) as queue:
+    run.import_database(queue, sys.argv[2])
+"""
+
+
+def test_an_import_that_dies_right_after_a_commit_does_not_double(tmp_path: Path) -> None:
+    """After each of its commits, first to last: messages and progress are in the same one."""
+    source = miniq(tmp_path / "miniq.db", [(str(number), "a", "x", 0, 5) for number in range(30)])
+    for commit in range(1, 5):
+        path = tmp_path / f"queue-{commit}.db"
+        died = subprocess.run([sys.executable, "-c", DYING, path, source, str(commit)], check=False)
+        assert died.returncode == 9
+        with Queue(path) as queue:
+            report = import_database(queue, source)
+            assert (report.already, report.read) == ((commit - 1) * 10, 40 - commit * 10)
+            assert [message.id for message in queue.messages()] == [str(number) for number in range(30)]
+
 
 def test_an_import_that_is_killed_again_and_again_takes_each_message_once(tmp_path: Path) -> None:
     """With -9, each time after some more chunks, at any instant within one; the source stays as it is."""
@@ -33,7 +69,7 @@ def test_an_import_that_is_killed_again_and_again_takes_each_message_once(tmp_pa
     before = traces(source_folder)
     path = tmp_path / "queue.db"
     chance = random.Random()
-    reached = 0
+    reached = killed = 0
     for _ in range(KILLS):
         command = [sys.executable, "-c", IMPORT, str(path), str(source)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -46,6 +82,8 @@ def test_an_import_that_is_killed_again_and_again_takes_each_message_once(tmp_pa
                 process.wait(chance.random() * 0.03)
             except subprocess.TimeoutExpired:
                 process.kill()
+                killed += 1
+    assert killed
     assert traces(source_folder) == before
     with Queue(path) as queue:
         report = import_database(queue, source)

@@ -41,9 +41,16 @@ class LegacyTranslation(NamedTuple):
     plain: str | None = None
     """For a pattern with ``_``: the amqp pattern if it was meant as the character that it is, as it mostly was."""
 
+    @property
+    def fit(self) -> str:
+        """How near the new ones are to the old: ``exact``, ``exact but for case``, or ``wider``."""
+        if not self.exact:
+            return "wider"
+        return "exact but for case" if CASE in self.differences else "exact"
+
     def as_dict(self) -> dict[str, object]:
         """The translation for ``--json``."""
-        return self._asdict() | {"new": list(self.new)}
+        return self._asdict() | {"new": list(self.new), "fit": self.fit}
 
 
 def translate_legacy(pattern: str) -> LegacyTranslation:

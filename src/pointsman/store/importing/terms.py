@@ -15,7 +15,9 @@ DEFAULT_PRIORITY = 5
 HIGHEST, LOWEST = 1, 10
 LONGEST_SHOWN = 100
 LONGEST_KEPT = 20_000
-"""Characters of a topic, or of an id, that is kept as metadata."""
+"""Characters of a topic, or of an id, that are kept as metadata."""
+REMEMBERED = 10_000
+"""Topics of which it is remembered whether the dialect refuses them."""
 
 
 class Change(StrEnum):
@@ -67,26 +69,16 @@ class Terms:
         """What becomes of a message. Every message becomes something."""
         changes: list[tuple[Change, str]] = []
         metadata: dict[str, str] = {}
-        status = self.kind.status(row.number)
-        state = BECOMES[status]
-        reason = None
-        if status is Status.LOCKED:
-            changes.append((Change.LOCKED, shown(row.id)))
-        elif status is Status.FAILED:
-            reason = f"failed in {self.kind.title}"
-        elif status is Status.UNKNOWN:
-            reason = f"the status {row.number} has no meaning in {self.kind.title}"
-            changes.append((Change.STATUS, str(row.number)))
+        state, reasons = self._state(row, changes)
         key = row.topic or self._key
         problem = self._problem(row.topic)
         if problem is not None:
             key = self._key
             metadata["topic"] = kept(row.topic or "")
             changes.append((Change.TOPIC, shown(row.topic)))
+            reasons.append(f"the topic {shown(row.topic)} is refused: {problem}")
             if state is State.READY:
                 state = State.DEAD
-            refused = f"the topic {shown(row.topic)} is refused: {problem}"
-            reason = None if state is not State.DEAD else refused if reason is None else f"{reason}; {refused}"
         message_id = row.id
         if not can_be_id(message_id):
             metadata["id"] = kept(message_id or "")
@@ -97,14 +89,28 @@ class Terms:
             changes.append((Change.PRIORITY, str(row.priority)))
         if row.put is None:
             changes.append((Change.TIME, shown(row.id)))
+        reason = "; ".join(reasons) if state is State.DEAD else None
         return Taken(message_id, key, row.data, priority, row.put, row.done, state, reason, metadata, tuple(changes))
+
+    def _state(self, row: SourceRow, changes: list[tuple[Change, str]]) -> tuple[State, list[str]]:
+        """What the status of a message becomes, and why, if that is a dead letter."""
+        status = self.kind.status(row.number)
+        reasons = []
+        if status is Status.LOCKED:
+            changes.append((Change.LOCKED, shown(row.id)))
+        elif status is Status.FAILED:
+            reasons.append(f"failed in {self.kind.title}")
+        elif status is Status.UNKNOWN:
+            changes.append((Change.STATUS, str(row.number)))
+            reasons.append(f"the status {row.number} has no meaning in {self.kind.title}")
+        return BECOMES[status], reasons
 
     def _problem(self, topic: str | None) -> str | None:
         """Why the dialect refuses a topic; None if it does not, or if there is none."""
         if not topic:
             return None
         if topic not in self._problems:
-            if len(self._problems) > LONGEST_KEPT:
+            if len(self._problems) >= REMEMBERED:
                 self._problems.clear()
             try:
                 Subject(topic, self._dialect)
@@ -116,7 +122,7 @@ class Terms:
 
 def can_be_id(text: str | None) -> bool:
     """Whether the queue takes it as the id of a message."""
-    return bool(text) and text is not None and len(text) <= LONGEST_ID and _is_whole(text)
+    return text is not None and 0 < len(text) <= LONGEST_ID and _is_whole(text)
 
 
 def kept(text: str) -> str:
