@@ -19,6 +19,7 @@ ids = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=300),
     st.text("./%~aA0", min_size=1, max_size=4),
     st.text("aé", min_size=170, max_size=190),
+    st.text("ab", min_size=175, max_size=190),
 )
 
 

@@ -98,7 +98,15 @@ def test_a_status_that_will_not_pass_is_not_tried_again(status: int, endpoint: E
 
 @pytest.mark.parametrize(
     ("header", "after"),
-    [("7", 7.0), ("0", 0.0), ("Thu, 01 Jan 1970 00:20:00 GMT", 200.0), ("999999999999", 86400.0), ("later", None)],
+    [
+        ("7", 7.0),
+        ("0", 0.0),
+        ("Thu, 01 Jan 1970 00:20:00 GMT", 200.0),
+        ("Thu, 01 Jan 1970 00:10:00 GMT", 0.0),
+        ("999999999999", 86400.0),
+        ("later", None),
+        ("-5", None),
+    ],
 )
 def test_the_server_may_say_when_to_try_again(header: str, after: float | None, endpoint: Endpoint) -> None:
     """In seconds or as a date, up to a day."""
@@ -157,8 +165,9 @@ def test_a_failure_is_known_by_its_status_whatever_becomes_of_its_body(path: str
 
 
 def test_an_answer_that_does_not_end_is_not_read_to_its_end(endpoint: Endpoint) -> None:
-    """The endpoint notices that the connection is closed, and would otherwise go on for ever."""
-    failure(endpoint, "/endless/404", timeout=30)
+    """The endpoint notices that the connection is closed, and the next delivery can have another."""
+    found = sent(endpoint, "/endless/404", delivery(number=1), delivery(number=2), concurrency=1, timeout=10)
+    assert [each and each.reason[:17] for each in found] == ["the answer is 404"] * 2
     assert endpoint.over.wait(30)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 
 from pointsman.broker.destinations import DeliveryFailed
 from pointsman.broker.destinations.http_headers import HTTP_FORM, TAKEN_PREFIX, headers_of, is_header_value
 from pointsman.cloudevents.attributes import Value, check_attributes
 from pointsman.cloudevents.data import natural_kind
-from pointsman.cloudevents.envelope import DATA, envelope, read
+from pointsman.cloudevents.envelope import DATA, TYPES, envelope, read
 from pointsman.message import Message
 from tests.broker.destinations.deliveries import delivery
 from tests.message.strategies import messages
@@ -32,6 +32,8 @@ def received(headers: dict[str, str], body: bytes) -> Message:
 
 
 @given(messages)
+@example(Message("a", metadata={"region": '%41 "x"'}))
+@example(Message("a", metadata={"a": "5", TYPES: '{"a":"integer"}'}))
 def test_a_message_comes_back_from_its_headers(message: Message) -> None:
     """All of its fields; how data is written in JSON has no meaning here."""
     assume(DATA not in message.metadata)
