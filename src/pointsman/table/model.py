@@ -6,28 +6,25 @@ These models say what stands where. What a text among them means (a pattern, a p
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+
+from pointsman.text.duration import NO_DURATION, parse_duration
 
 DialectName = Literal["nats", "amqp", "zato", "mqtt"]
 StrategyName = Literal["direct", "pattern", "priority", "content", "balanced", "scatter-gather"]
 BalanceName = Literal["round-robin", "random", "least-connections", "weighted", "sticky"]
 AggregationName = Literal["collect", "first", "min", "max", "count"]
 
-UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(ms|s|m|h|d)")
-
 
 def seconds(value: object) -> object:
     """A duration such as ``30s``, ``1.5m`` or ``250ms`` in seconds; a number is one already."""
-    found = DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is not None:
-        return float(found[1]) * UNITS[found[2]]
-    if isinstance(value, str | bool):
+    if isinstance(value, str):
+        return parse_duration(value)
+    if isinstance(value, bool):
         # pydantic reports what is raised as ValueError.
-        raise ValueError("a duration is a number of seconds, or a number with ms, s, m, h or d")  # noqa: TRY004
+        raise ValueError(NO_DURATION)  # noqa: TRY004
     return value
 
 
