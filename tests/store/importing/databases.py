@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
@@ -10,6 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from litequeue import LiteQueue
+
+from pointsman.store.importing.report import ImportReport
+from pointsman.store.importing.terms import Change
+from pointsman.store.queue import Queue
+from pointsman.store.stored import StoredMessage
 
 EXAMPLE = Path(__file__).with_name("miniq_example.db")
 """Made by MiniQ itself, before it had priorities."""
@@ -50,6 +54,16 @@ def litequeue(path: Path, count: int) -> list[str]:
 def traces(folder: Path) -> dict[str, tuple[int, int, bytes]]:
     """What would show that something in a folder was written to."""
     return {
-        name: (os.stat(folder / name).st_size, os.stat(folder / name).st_mtime_ns, (folder / name).read_bytes())  # noqa: PTH116
-        for name in sorted(os.listdir(folder))  # noqa: PTH208
+        file.name: (file.stat().st_size, file.stat().st_mtime_ns, file.read_bytes())
+        for file in sorted(folder.iterdir())
     }
+
+
+def popped(queue: Queue, **options: Any) -> list[StoredMessage]:
+    """Everything that can be taken, in the order in which it is."""
+    return queue.pop_many(100_000, **options)
+
+
+def changes(report: ImportReport) -> dict[Change, tuple[int, tuple[str, ...]]]:
+    """What was changed, how often, and the first values."""
+    return {each.change: (each.messages, each.samples) for each in report.changed}

@@ -9,7 +9,6 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-import apsw
 import pytest
 
 from pointsman.errors import StoreError
@@ -25,6 +24,14 @@ connection.execute("CREATE TABLE q " + sys.argv[2])
 for number in range(100):
     connection.execute("INSERT INTO q VALUES (?, 'a.b', 'x', 0, 5, 1, NULL, NULL)", (f"id-{number}",))
 os._exit(9)
+"""
+RUNNING = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+for number in (1, 2):
+    connection.execute("INSERT INTO messages VALUES (?, 'a', 'x', 0, 5, 1, NULL, NULL)", (str(number),))
+    print("put", number, flush=True)
+    sys.stdin.readline()
 """
 LOCKING = """
 import os, sqlite3, sys
@@ -101,15 +108,41 @@ def test_an_empty_log_is_no_hindrance(tmp_path: Path) -> None:
 
 def test_a_running_program_is_read_as_it_stands(tmp_path: Path) -> None:
     """In one transaction: what it writes meanwhile is not seen, and does not disturb."""
-    path = miniq(tmp_path / "miniq.db", [("1", "a", "x", 0, 5)])
-    with closing(apsw.Connection(str(path))) as program:
-        program.execute("INSERT INTO messages VALUES ('2', 'a', 'x', 0, 5, 1, NULL, NULL)")
+    path = miniq(tmp_path / "miniq.db", [("0", "a", "x", 0, 5)])
+    command = [sys.executable, "-c", RUNNING, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        assert program.stdout.readline() == "put 1\n"
+        before = traces(tmp_path)
         with opened(path) as database:
             source = Source(database)
             assert sum(source.counts().values()) == 2
-            program.execute("INSERT INTO messages VALUES ('3', 'a', 'x', 0, 5, 1, NULL, NULL)")
-            assert [row.id for row in source.rows()] == ["1", "2"]
+            assert traces(tmp_path) == before
+            print(file=program.stdin, flush=True)
+            assert program.stdout.readline() == "put 2\n"
+            assert [row.id for row in source.rows()] == ["0", "1"]
             source.check()
+        assert ids(path) == ["0", "1", "2"]
+
+
+def test_a_link_is_read_with_the_log_of_what_it_leads_to(tmp_path: Path) -> None:
+    """There is no log beside the link."""
+    link = tmp_path / "link.db"
+    folder = tmp_path / "there"
+    folder.mkdir()
+    link.symlink_to(killed(folder))
+    assert len(ids(link)) == 100
+
+
+def test_a_program_that_starts_on_the_log_of_a_killed_one_is_noticed(tmp_path: Path) -> None:
+    """For the log is read without a lock then."""
+    path = killed(tmp_path)
+    with opened(path) as database:
+        database.check()
+        subprocess.run([sys.executable, "-c", RUNNING.replace("messages", "q"), str(path)], input="", check=True)
+        with pytest.raises(StoreError, match="source-changed"):
+            database.check()
 
 
 def test_writing_to_what_is_read_without_a_lock_is_noticed(tmp_path: Path) -> None:

@@ -3,16 +3,19 @@
 SQLite makes files beside a database in WAL mode even for a connection that only reads. Which way avoids that depends on
 what lies there already:
 
-    a log and its index       the program is running, or was killed: read both, with the index opened to be read only
-    a log without its index   a copy of a killed program's files: the index is kept in memory, and nothing is locked
-    no log                    all is in the database: read it as a file that does not change, and nothing is locked
-    a rollback journal's mode SQLite's own locks do, and it makes no files
+    a log that is in use       the program is running: its index is opened to be read only, and SQLite's locks hold
+    a log that nobody uses     the program was killed: an index of our own is kept in memory, and nothing is locked
+    no log                     all is in the database: read it as a file that does not change, and nothing is locked
+    a rollback journal's mode  SQLite's own locks hold, and it makes no files
 
-Where nothing is locked, ``Opened.check`` tells whether somebody has written meanwhile.
+Where nothing is locked, ``Opened.check`` tells whether somebody has written meanwhile. As the system drops the locks
+that a process has on a file when that process closes it anywhere, a process must not open what it uses itself.
 """
 
 from __future__ import annotations
 
+import fcntl
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +32,10 @@ HEADER = 100
 WAL_MODE = 2
 """What the header of a database in WAL mode has as the version of its format."""
 FLAGS = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+USERS = 128
+"""The byte of a log's index that SQLite locks for as long as it uses the log."""
+FLOCK = "@hhqqi4x"
+"""How the system takes a question about a lock: kind, from where, start, length, process."""
 Stamp = tuple[int, ...]
 
 
@@ -56,12 +63,12 @@ def opened(path: Path, busy_timeout: float = 10.0) -> Iterator[Opened]:
     ``source-locked``; what SQLite raises within the block becomes one of these, too.
     """
     header = _header(path)
-    log, index = Path(f"{path}-wal"), Path(f"{path}-shm")
-    name = f"file:{quote(str(path.absolute()))}?mode=ro"
-    unlocked = False
+    # SQLite looks for the log beside the file itself, not beside a link to it.
+    log = Path(f"{path.resolve()}-wal")
+    name = f"file:{quote(str(path.resolve()))}?mode=ro"
     with _explained(path):
         if log.exists():
-            unlocked = not index.exists()
+            unlocked = not _is_used(Path(f"{path.resolve()}-shm"))
             connection = apsw.Connection(name if unlocked else f"{name}&readonly_shm=1", FLAGS, _vfs(unlocked))
         else:
             unlocked = WAL_MODE in header[18:20]
@@ -78,6 +85,16 @@ def opened(path: Path, busy_timeout: float = 10.0) -> Iterator[Opened]:
             yield Opened(connection, path, f"{about.st_dev}:{about.st_ino}", stamp)
         finally:
             connection.close()
+
+
+def _is_used(index: Path) -> bool:
+    """Whether another process holds the lock that each user of a log's index has."""
+    if not index.exists():
+        return False
+    with index.open("rb") as file:
+        asked = struct.pack(FLOCK, fcntl.F_WRLCK, 0, USERS, 1, 0)
+        answer = fcntl.fcntl(file, fcntl.F_GETLK, asked)
+    return bool(struct.unpack(FLOCK, answer)[0] != fcntl.F_UNLCK)
 
 
 def _vfs(unlocked: bool) -> str | None:
@@ -112,7 +129,7 @@ def _size(path: Path) -> int:
 
 
 def _stamp(path: Path) -> Stamp:
-    log = Path(f"{path}-wal")
+    log = Path(f"{path.resolve()}-wal")
     about = path.stat()
     return about.st_size, about.st_mtime_ns, _size(log), log.stat().st_mtime_ns if _size(log) else 0
 

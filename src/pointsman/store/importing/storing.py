@@ -9,7 +9,7 @@ from pointsman.store.importing.kinds import State
 from pointsman.store.importing.terms import Change, Taken, shown
 from pointsman.store.settling import cut
 from pointsman.store.store import Store
-from pointsman.store.stored import checksum
+from pointsman.store.stored import checksum, stamp
 from pointsman.store.subscriptions import MAIN
 from pointsman.store.transaction import Transaction
 
@@ -40,8 +40,9 @@ class Storing:
         data = taken.data.encode() if isinstance(taken.data, str) else taken.data
         key, number = self._keys.number(transaction, taken.key)
         transaction.sequence = sequence = transaction.sequence + 1
-        value = checksum(sequence, key, data, given, metadata, None)
         put = transaction.now if taken.put is None else taken.put
+        numbers = stamp(sequence, put, taken.priority, None, is_text=isinstance(taken.data, str))
+        value = checksum(numbers, key, data, given, metadata, None)
         row = (sequence, number, taken.priority, put, value, None, given, metadata, None, taken.data)
         transaction.execute(statements.MESSAGE_ADD, row)
         self._place(taken, sequence, number)
