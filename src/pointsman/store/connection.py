@@ -34,8 +34,10 @@ FULL_DISK = {apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR
 """What a limit on the size of files looks like; SQLite calls only a full disk full."""
 
 
-def as_store_error(error: apsw.Error, path: str) -> StoreError:
-    """The project's error for one of SQLite's."""
+def as_store_error(error: Exception, path: str) -> StoreError:
+    """The project's error for one of SQLite's, or for a text of the file that is none."""
+    if isinstance(error, UnicodeDecodeError):
+        return StoreError("store-damaged", f"a text in it is no UTF-8: {error}", file=path)
     code = next((code for kind, code in CODES if isinstance(error, kind)), "store-failed")
     if getattr(error, "extendedresult", 0) in FULL_DISK:
         code = "disk-full"
@@ -47,7 +49,7 @@ def translated(path: str) -> Iterator[None]:
     """Turns what SQLite raises into ``StoreError``."""
     try:
         yield
-    except apsw.Error as error:
+    except (apsw.Error, UnicodeDecodeError) as error:
         raise as_store_error(error, path) from error
 
 

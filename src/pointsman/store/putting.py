@@ -11,7 +11,7 @@ from pointsman.store import draft as drafts
 from pointsman.store import statements
 from pointsman.store.draft import Draft
 from pointsman.store.keys import Keys
-from pointsman.store.stored import checksum
+from pointsman.store.stored import checksum, stamp
 from pointsman.store.subscriptions import MAIN, Subscriptions
 from pointsman.store.transaction import Transaction
 
@@ -59,6 +59,7 @@ class Putter:
         transaction, numbers = self._transaction, self._keys.known(self._transaction)
         now, file, limit = transaction.now, self._file, self._settings.max_bytes
         plain = self._settings.main == "always" and not self._subscriptions.patterns
+        common = stamp(0, now, 5, None, is_text=False)
         ids: list[str] = []
         for item in items:
             if plain and len(item) == 2:
@@ -66,7 +67,7 @@ class Putter:
                 number = numbers.get(key) if type(key) is str else None
                 if number is not None and type(data) is bytes and len(data) <= limit:
                     transaction.sequence = sequence = transaction.sequence + 1
-                    value = crc32(data, crc32(str(key).encode(), sequence & 0xFFFFFFFF))
+                    value = crc32(data, crc32(str(key).encode(), (sequence ^ sequence >> 32 ^ common) & 0xFFFFFFFF))
                     self._messages.append((sequence, number, 5, now, value, None, None, None, None, data))
                     self._main.append((sequence, number, 5))
                     transaction.unfinished += 1
@@ -90,10 +91,11 @@ class Putter:
         key, number = self._keys.number(transaction, draft.routing_key)
         if draft.id is not None:
             drafts.check_id(draft.id)
-            if self._is_known(draft.id):
+            if self.is_known(draft.id):
                 return draft.id
         transaction.sequence = sequence = transaction.sequence + 1
-        value = checksum(sequence, key, data, draft.id, metadata, envelope)
+        numbers = stamp(sequence, transaction.now, draft.priority, expires, is_text=isinstance(draft.data, str))
+        value = checksum(numbers, key, data, draft.id, metadata, envelope)
         row = (sequence, number, draft.priority, transaction.now, value, expires, draft.id, metadata, envelope)
         self._messages.append((*row, draft.data))
         chosen = self._targets(key) if targets is None else targets
@@ -149,7 +151,7 @@ class Putter:
             if len(self._ready) >= CHUNK:
                 self.flush()
 
-    def _is_known(self, id: str) -> bool:
+    def is_known(self, id: str) -> bool:
         """Whether a message of this id was put within the time in which that is noticed."""
         if not self._settings.dedupe:
             return False

@@ -92,6 +92,12 @@ SELECT r.sequence, coalesce(m.id, ?1 || r.sequence), k.text, m.body, r.priority,
 FROM ready AS r LEFT JOIN message AS m ON m.sequence = r.sequence LEFT JOIN key AS k ON k.id = r.key
 WHERE r.subscription = ?4 AND r.priority = ?5 AND r.sequence = ?6
 """
+READY_PLACES = """
+SELECT subscription, priority, sequence, via FROM ready WHERE subscription = ? ORDER BY priority, sequence, via LIMIT ?
+"""
+READY_FORGET_TEXTS = """
+UPDATE ready SET note = NULL, error = NULL WHERE subscription = ? AND priority = ? AND sequence = ? AND via = ?
+"""
 READY_DELETE = "DELETE FROM ready WHERE subscription = ? AND priority = ? AND sequence = ? AND via = ?"
 READY_DELETE_FIRST = """
 DELETE FROM ready WHERE subscription = ?1 AND (priority, sequence, via) <= (?2, ?3, ?4)
@@ -245,6 +251,12 @@ COUNT_READY = "SELECT count(*) FROM ready WHERE ?1 IS NULL OR subscription = ?1"
 COUNT_DELAYED = "SELECT count(*) FROM delayed WHERE ?1 IS NULL OR subscription = ?1"
 COUNT_LEASED = "SELECT count(*) FROM leased WHERE ?1 IS NULL OR subscription = ?1"
 COUNT_DEAD = "SELECT count(*) FROM dead WHERE ?1 IS NULL OR subscription = ?1"
+COUNT_EACH = """
+SELECT 0, subscription, count(*) FROM ready GROUP BY subscription
+UNION ALL SELECT 1, subscription, count(*) FROM delayed GROUP BY subscription
+UNION ALL SELECT 2, subscription, count(*) FROM leased GROUP BY subscription
+UNION ALL SELECT 3, subscription, count(*) FROM dead GROUP BY subscription
+"""
 COUNT_MESSAGES = "SELECT count(*) FROM message"
 COUNT_FINISHED = "SELECT count(*) FILTER (WHERE archived = 0), count(*) FILTER (WHERE archived = 1) FROM finished"
 

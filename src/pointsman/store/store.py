@@ -72,6 +72,8 @@ class Store:
         row = next(iter(connection.execute(statements.CONTROL_READ)))
         found = Mark(row[0], row[1])
         if found.commits < mark.commits:
+            # The log is the only other trace of what is missing: to close the file must not clear it away.
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             problem = (
                 f"{mark.commits - found.commits:,} transactions that were committed are missing: the mark says "
                 f"{mark.commits:,} and message {mark.sequence:,}, the file {found.commits:,} and {found.sequence:,}"

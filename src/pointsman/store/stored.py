@@ -84,16 +84,30 @@ class StoredMessage(NamedTuple):
         """Whether the message is what was put, by its checksum."""
         if self.is_missing:
             return False
-        data = self.data.encode(errors="surrogatepass") if isinstance(self.data, str) else self.data
-        texts = (self.given_id, self.metadata_text, self.envelope)
-        return checksum(self.sequence, self.routing_key, data, *texts) == self.checksum
+        try:
+            is_text = isinstance(self.data, str)
+            data = self.data.encode(errors="surrogatepass") if isinstance(self.data, str) else self.data
+            numbers = stamp(self.sequence, self.time, self.priority, self.expires, is_text=is_text)
+            texts = (self.given_id, self.metadata_text, self.envelope)
+            return checksum(numbers, self.routing_key, data, *texts) == self.checksum
+        except (TypeError, AttributeError):
+            # Damage can make a text of a number, and the other way round.
+            return False
+
+
+def stamp(sequence: int, time: int, priority: int, expires: int | None, *, is_text: bool) -> int:
+    """What of a message is a number, in 32 bits: a change of any one bit of it changes them."""
+    folded = sequence ^ time ^ (priority << 24) ^ (is_text << 31)
+    if expires is not None:
+        folded ^= ~expires
+    return (folded ^ (folded >> 32)) & 0xFFFFFFFF
 
 
 def checksum(
-    sequence: int, key: str, data: bytes, given_id: str | None, metadata: str | None, envelope: str | None
+    stamp: int, key: str, data: bytes, given_id: str | None, metadata: str | None, envelope: str | None
 ) -> int:
-    """The CRC-32 of everything that a consumer gets, and of the number under which it is stored."""
-    value = crc32(data, crc32(key.encode(), sequence & 0xFFFFFFFF))
+    """The CRC-32 of everything that a consumer gets, and of the number under which it is stored (see ``stamp``)."""
+    value = crc32(data, crc32(key.encode(), stamp))
     if given_id is None and metadata is None and envelope is None:
         return value
     return crc32(f"{given_id}\0{metadata}\0{envelope}".encode(), value)

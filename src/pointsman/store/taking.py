@@ -43,7 +43,12 @@ class Taker:
     ) -> StoredMessage | None:
         """A delivery of which is known where it stands; None if it is not there, or cannot be delivered."""
         position = (self._prefix, transaction.now + lease, secrets.randbits(48), subscription, priority, sequence)
-        row = transaction.first(statements.READY_ONE, position)
+        try:
+            row = transaction.first(statements.READY_ONE, position)
+        except UnicodeDecodeError:
+            found_at = transaction.rows(statements.READY_OF, (priority, sequence))
+            self._give_up_unreadable(transaction, [(*each[:2], sequence, each[2]) for each in found_at])
+            return None
         if row is None:
             return None
         found = StoredMessage._make(row)
@@ -65,17 +70,32 @@ class Taker:
     @staticmethod
     def problem(transaction: Transaction, found: StoredMessage) -> str | None:
         """Why it cannot be delivered."""
-        if found.expires is not None and found.expires <= transaction.now:
-            return EXPIRED
-        if found.is_whole:
-            return None
-        return MISSING if found.is_missing else DAMAGED
+        if not found.is_whole:
+            return MISSING if found.is_missing else DAMAGED
+        return EXPIRED if found.expires is not None and found.expires <= transaction.now else None
 
     def _look(
         self, transaction: Transaction, subscription: int, count: int, until: int, token: int
     ) -> list[StoredMessage]:
-        rows = transaction.execute(statements.READY_FIRST, (self._prefix, until, token, subscription, count))
-        return list(map(StoredMessage._make, rows))
+        try:
+            rows = transaction.execute(statements.READY_FIRST, (self._prefix, until, token, subscription, count))
+            return list(map(StoredMessage._make, rows))
+        except UnicodeDecodeError:
+            places = transaction.rows(statements.READY_PLACES, (subscription, count))
+            self._give_up_unreadable(transaction, list(places))
+            return self._look(transaction, subscription, count, until, token)
+
+    def _give_up_unreadable(self, transaction: Transaction, places: list[tuple[int, int, int, int]]) -> None:
+        """Makes dead letters of those whose texts are not even texts any more."""
+        for place in places:
+            try:
+                list(transaction.rows(statements.READY_ONE, (self._prefix, 0, 0, *place[:3])))
+            except UnicodeDecodeError:
+                transaction.execute(statements.READY_FORGET_TEXTS, place)
+                key, attempts, note, error = transaction.first(statements.READY_TAKE, place)
+                number, priority, sequence, via = place
+                dead = Leased(number, sequence, via, priority, key, attempts, note, error)
+                self._settler.give_up(transaction, dead, DAMAGED)
 
     def _lease_first(self, transaction: Transaction, found: list[StoredMessage], count: int) -> None:
         if count == 1:

@@ -205,7 +205,7 @@ class Writer:
             execute(statements.COMMIT)
         except BaseException as error:
             self._roll_back()
-            if isinstance(error, apsw.Error):
+            if isinstance(error, apsw.Error | UnicodeDecodeError):
                 raise as_store_error(error, self._path) from error
             raise
         if changed:
@@ -226,7 +226,8 @@ class Writer:
                 execute(statements.UNDO)
                 transaction.restore(numbers)
                 self._undone()
-                request.error = as_store_error(error, self._path) if isinstance(error, apsw.Error) else error
+                known = isinstance(error, apsw.Error | UnicodeDecodeError)
+                request.error = as_store_error(error, self._path) if known else error
             execute(statements.RELEASE)
 
     def _roll_back(self) -> None:
