@@ -5,7 +5,7 @@ BIN := .venv/bin
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help venv setup demo test check bench fuzz mutation clean
+.PHONY: help venv setup demo test check bench fuzz crash mutation clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,9 @@ bench: venv  ## measure, and print the numbers the docs quote
 fuzz: venv  ## look for inputs on which two implementations disagree
 	$(BIN)/python -m tests.fuzz $(ARGS)
 	$(BIN)/python -m tests.agree
+
+crash: venv  ## kill processes at random instants, 300 times, and see whether anything is lost
+	$(BIN)/python -m tests.crash $(ARGS)
 
 mutation: venv  ## change the code in many places and see whether the tests notice
 	$(BIN)/python scripts/mutation.py $(ARGS)

@@ -1,0 +1,18 @@
+"""The short form of the crash test; ``make crash`` runs the long one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.crash.rounds import Rounds
+
+ROUNDS = 20
+
+
+def test_nothing_is_lost_when_producers_and_consumers_are_killed(tmp_path: Path) -> None:
+    """What was accepted is delivered, what was acknowledged is not delivered again, whoever is killed when."""
+    outcome = Rounds(tmp_path, seed=20).run(ROUNDS)
+    assert outcome.wrong == []
+    assert outcome.counts["kills"] >= ROUNDS
+    for happened in ("put", "deliveries", "acknowledged", "delivered again"):
+        assert outcome.counts[happened] > 0, f"nothing was tested: {happened} {outcome.counts}"
