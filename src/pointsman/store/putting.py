@@ -157,8 +157,9 @@ class Putter:
             return False
         since = self._transaction.now - self._settings.dedupe
         row = self._transaction.first(statements.MESSAGE_BY_ID, (id,))
-        if row is not None:
-            return bool(row[1] > since)
+        if row is not None and row[1] > since:
+            return True
+        # The last one of this id may be pruned already, and an earlier one not.
         return self._transaction.first(statements.SEEN_FIND, (id, since)) is not None
 
     def _check_size(self) -> None:

@@ -80,8 +80,8 @@ class Subscriptions:
             self.by_name.pop(before.name, None)
             if before.pattern is not None:
                 self._index.remove(Pattern(before.pattern, before.dialect), before.id)
-                self.by_pattern.pop((before.pattern, before.dialect), None)
                 self.patterns -= 1
+                self._forget_pattern(before)
         if gone:
             return
         self.by_id[subscription.id] = subscription
@@ -90,6 +90,16 @@ class Subscriptions:
             self._index.add(Pattern(subscription.pattern, subscription.dialect), subscription.id)
             self.by_pattern.setdefault((subscription.pattern, subscription.dialect), subscription.id)
             self.patterns += 1
+
+    def _forget_pattern(self, gone: Subscription) -> None:
+        """The pattern stands for the next subscription that has it, if there is one."""
+        text = (gone.pattern or "", gone.dialect)
+        if self.by_pattern.get(text) != gone.id:
+            return
+        del self.by_pattern[text]
+        following = (each.id for each in self.by_id.values() if (each.pattern, each.dialect) == text)
+        if (first := min(following, default=None)) is not None:
+            self.by_pattern[text] = first
 
 
 def add_subscription(

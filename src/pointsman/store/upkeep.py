@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pointsman.errors import InputError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import lookup, statements
-from pointsman.store.settling import Leased
+from pointsman.store.draft import microseconds
+from pointsman.store.settling import Leased, cut
 from pointsman.store.subscriptions import MAIN, Subscription, add_subscription
 from pointsman.store.transaction import SECOND, Transaction
 
@@ -17,9 +18,15 @@ if TYPE_CHECKING:
     from pointsman.store.store import Store
 
 PAGE = 1000
+Progress = Callable[[int], None]
+"""Called with what each transaction has done."""
 
 
-def requeue(store: Store, ids: Iterable[str] | None, subscription: str | None) -> int:
+def _unseen(_: int) -> None:
+    """The progress that nobody looks at."""
+
+
+def requeue(store: Store, ids: Iterable[str] | None, subscription: str | None, progress: Progress = _unseen) -> int:
     """Makes dead letters ready again."""
     number = None
     if subscription is not None:
@@ -28,12 +35,13 @@ def requeue(store: Store, ids: Iterable[str] | None, subscription: str | None) -
             number = store.subscriptions.find(subscription).id
     if ids is not None:
         return sum(store.write(partial(_requeue_one, store, id=id, number=number)) for id in ids)
-    count, after = 0, 0
-    while True:
+    count = 0
+    after: int | None = 0
+    while after is not None:
         moved, after = store.write(partial(_requeue_page, store, after=after, number=number))
         count += moved
-        if not after:
-            return count
+        progress(moved)
+    return count
 
 
 def _requeue_one(store: Store, transaction: Transaction, id: str, number: int | None) -> int:
@@ -44,11 +52,11 @@ def _requeue_one(store: Store, transaction: Transaction, id: str, number: int | 
     return sum(store.settler.revive(transaction, sequence, *row) for row in dead)
 
 
-def _requeue_page(store: Store, transaction: Transaction, after: int, number: int | None) -> tuple[int, int]:
+def _requeue_page(store: Store, transaction: Transaction, after: int, number: int | None) -> tuple[int, int | None]:
     rows = list(transaction.rows(statements.DEAD_PAGE, (after, number, PAGE)))
     moved = sum(store.settler.revive(transaction, *row[:3]) for row in rows)
     # A message whose letters are not all on this page is come back to: they are dead letters still.
-    return moved, rows[-1][0] - 1 if len(rows) == PAGE else 0
+    return moved, rows[-1][0] - 1 if len(rows) == PAGE else None
 
 
 def retry(store: Store, id: str) -> bool:
@@ -84,18 +92,22 @@ def _bring_back(
     else:
         row = transaction.first(statements.PENDING_CHANGE, (sequence, 1))
         if row is None:
-            transaction.execute(statements.PENDING_ADD, (sequence, 2))
+            # It has one delivery, which is open or a dead letter.
+            others = int(transaction.first(statements.DEAD_ANY, (sequence,)) is None)
+            transaction.execute(statements.PENDING_ADD, (sequence, others + 1))
+            transaction.unfinished += 1 - others
         elif row[0] == 1:
             transaction.unfinished += 1
     store.settler.make_ready(transaction, Leased(subscription, sequence, 0, priority, key, 0, None, None))
 
 
-def prune(store: Store, age: int, *, archive: bool) -> int:
+def prune(store: Store, age: int, *, archive: bool, progress: Progress = _unseen) -> int:
     """Deletes, or archives, what has been done for long."""
     count, after = 0, 0
     while True:
         found, after = store.write(partial(_prune_page, store, after=after, age=age, archive=archive))
         count += found
+        progress(found)
         if not after:
             return count
 
@@ -141,10 +153,9 @@ def vacuum(store: Store) -> None:
         connection.execute(statements.CHECKPOINT)
 
 
-def replay(store: Store, start: object, subscription: str | None) -> int:
+def replay(store: Store, start: int, subscription: str | None) -> int:
     """Makes what is done ready again."""
-    if not isinstance(start, int) or start < 0:
-        raise InputError("bad-setting", f"start is {start!r}, not the number of a message")
+    _check_start(start)
     with store.exclusive() as transaction:
         store.subscriptions.refresh(transaction)
         found = store.subscriptions.by_id.get(MAIN) if not subscription else store.subscriptions.find(subscription)
@@ -179,18 +190,36 @@ def subscribe(
     store: Store, name: str, pattern: Pattern | None, lease: float | None, max_attempts: int | None, start: int | None
 ) -> Subscription:
     """Makes a durable subscription."""
-    if not name or len(name) > 255 or "\0" in name:
-        raise InputError("bad-setting", f"the name of a subscription is a text of 1 to 255 characters, not {name!r}")
+    _check_subscription(name, lease, max_attempts)
+    if start is not None:
+        _check_start(start)
 
-    def operation(transaction: Transaction) -> Subscription:
+    def operation(transaction: Transaction) -> tuple[Subscription, bool]:
+        before = transaction.subscriptions
         number = add_subscription(transaction, name, pattern, store.dialect.name, lease, max_attempts)
         store.subscriptions.refresh(transaction)
-        return store.subscriptions.by_id[number]
+        return store.subscriptions.by_id[number], transaction.subscriptions > before
 
-    made = store.write(operation)
-    if start is not None:
+    made, is_new = store.write(operation)
+    if start is not None and is_new:
+        # Never for one that is there: what it has acknowledged would come again.
         replay(store, start, name)
     return made
+
+
+def _check_subscription(name: object, lease: object, max_attempts: object) -> None:
+    if not isinstance(name, str) or not 1 <= len(name) <= 255 or "\0" in name or cut(name) != name:
+        problem = f"the name of a subscription is a text of 1 to 255 characters without NUL, not {name!r:.300}"
+        raise InputError("bad-setting", problem)
+    if lease is not None:
+        microseconds(lease, "lease")
+    if max_attempts is not None and (type(max_attempts) is not int or max_attempts < 1):
+        raise InputError("bad-setting", f"max_attempts is {max_attempts!r}, not a whole number from 1")
+
+
+def _check_start(start: object) -> None:
+    if type(start) is not int or start < 0:
+        raise InputError("bad-setting", f"start is {start!r}, not the number of a message")
 
 
 def unsubscribe(store: Store, name: str) -> int:
