@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pointsman.cli.output import AsJson, show_json
+from pointsman.cli.queue_open import open_queue
+from pointsman.cli.queue_progress import shown
 from pointsman.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,12 +44,18 @@ def import_database(
     """
     from pointsman.store.importing.legacy import translate_all
     from pointsman.store.importing.run import import_database as run
-    from pointsman.store.queue import Queue
 
     translations = translate_all([*(pattern or ()), *_lines(patterns)])
-    used, segmented = _used(source, table, kind, translations)
-    with Queue(queue, dialect=dialect) as opened, _shown(source.name) as progress:
-        report = run(opened, source, table=table, kind=kind, key=key, progress=progress)
+    used, segmented, total = _used(source, table, kind, translations)
+    reached = 0
+    with open_queue(queue, new=True, dialect=dialect) as taking, shown(source.name, total) as advance:
+
+        def progress(done: int, _: int) -> None:
+            nonlocal reached
+            advance(done - reached)
+            reached = done
+
+        report = run(taking, source, table=table, kind=kind, key=key, progress=progress)
     if json:
         each = [translation.as_dict() | usage.as_dict() for translation, usage in zip(translations, used, strict=True)]
         show_json({**report.as_dict(), "queue": str(queue), "patterns": each, "word_by_word": segmented})
@@ -71,29 +76,16 @@ def _lines(path: Path | None) -> list[str]:
 
 def _used(
     source: Path, table: str | None, kind: str, translations: list[LegacyTranslation]
-) -> tuple[list[Usage], bool]:
-    """What each pattern takes of the messages that there are, and whether the old queue knew them word by word."""
+) -> tuple[list[Usage], bool, int]:
+    """What each pattern takes of the messages, whether the old queue matched word by word, and how many there are."""
     from pointsman.store.importing.opening import opened
     from pointsman.store.importing.source import Source
     from pointsman.store.importing.usage import usage
 
     with opened(source) as database:
         found = Source(database, table, kind)
-        return (usage(translations, found.topics()) if translations else []), found.segmented
-
-
-@contextmanager
-def _shown(name: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Shows how far the import is on the standard error stream, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        used = usage(translations, found.topics()) if translations else []
+        return used, found.segmented, sum(found.counts().values())
 
 
 def _show(report: ImportReport, queue: Path) -> None:
@@ -113,7 +105,7 @@ def _show(report: ImportReport, queue: Path) -> None:
 
 
 def _show_patterns(translations: list[LegacyTranslation], used: list[Usage], segmented: bool) -> None:
-    from pointsman.store.importing.terms import shown
+    from pointsman.store.importing.terms import shown as quoted
 
     widest_old = max((len(each.old) for each in translations), default=0)
     widest_new = max((len(" ".join(each.new)) for each in translations), default=0)
@@ -124,7 +116,7 @@ def _show_patterns(translations: list[LegacyTranslation], used: list[Usage], seg
         typer.echo(f"    messages here: {usage.before:,} before, {usage.now:,} now")
         for label, topics in (("only before", usage.lost), ("only now", usage.gained)):
             if topics:
-                typer.echo(f"    {label}: {', '.join(map(shown, topics))}")
+                typer.echo(f"    {label}: {', '.join(map(quoted, topics))}")
         for difference in filter(None, each.differences.split("; ")):
             typer.echo(f"    {difference}")
         if each.zato is not None and each.differences:

@@ -180,7 +180,9 @@ def test_a_database_that_is_cut_off_is_refused(tmp_path: Path, left: int) -> Non
     """Before anything of it is taken over."""
     path = miniq(tmp_path / "miniq.db", ((str(number), "a", "x" * 100, 0, 5) for number in range(1000)))
     path.write_bytes(path.read_bytes()[:left])
-    assert refusal(path) == "source-damaged"
+    with pytest.raises(StoreError, match=r"it ends after 50 bytes|it is cut off: ") as caught, opened(path):
+        pytest.fail("it was opened")
+    assert caught.value.code == "source-damaged"
 
 
 def test_a_damaged_database_is_refused(tmp_path: Path) -> None:
