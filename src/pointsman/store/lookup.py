@@ -165,6 +165,23 @@ def size(store: Store, subscription: str | None) -> Sizes:
         return Sizes(*counts, *next(iter(connection.execute(statements.COUNT_FINISHED))))
 
 
+def sizes(store: Store) -> dict[str, tuple[int, int, int, int]]:
+    """What is ready, delayed, leased and dead, of the queue itself (the empty name) and of each subscription."""
+    with store.read() as connection:
+        known = _subscriptions(store, connection).by_id
+        counts = {number: [0, 0, 0, 0] for number in sorted(known)}
+        for status, number, count in connection.execute(statements.COUNT_EACH):
+            if number in counts:
+                counts[number][status] = count
+    return {known[number].name: (each[0], each[1], each[2], each[3]) for number, each in counts.items()}
+
+
+def last_number(store: Store) -> int:
+    """The number of the message that was put last; 0 if none ever was."""
+    with store.read() as connection:
+        return int(Transaction(connection, store.settings.clock).sequence)
+
+
 def unfinished(store: Store) -> int:
     """Messages that are not done and not dead."""
     with store.read() as connection:
