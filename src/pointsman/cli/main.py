@@ -21,6 +21,7 @@ from pointsman.cli import (
     graph,
     match,
     pattern,
+    queue,
     table,
     table_diff,
 )
@@ -65,6 +66,7 @@ app.command("diff")(table_diff.diff)
 app.add_typer(table.app, name="table")
 app.add_typer(pattern.app, name="pattern")
 app.add_typer(access.app, name="access")
+app.add_typer(queue.app, name="queue")
 app.add_typer(bench.app, name="bench")
 
 
