@@ -344,6 +344,18 @@ CATALOGUE: dict[str, Entry] = {
         "The file was made with other settings than it is opened with.",
         "Open it with the settings it was made with, or leave them out.",
     ),
+    "publish-refused": Entry(
+        "A message may not be published: access does not allow it, or its subject is none.",
+        "The message says which rule decided; pointsman access explain tells more.",
+    ),
+    "endless-saga": Entry(
+        "More messages follow from one than may, through sagas and gathered answers.",
+        "Look for a saga whose commands are its own events: pointsman check, pointsman graph.",
+    ),
+    "no-destination": Entry(
+        "The routing table has no destination of that name, or of that type.",
+        "Name it under destinations in the table, or correct the name.",
+    ),
     "no-subscription": Entry(
         "The queue has no durable subscription of that name.",
         "List them with queue.subscriptions(), or make it with queue.subscribe().",
@@ -351,6 +363,10 @@ CATALOGUE: dict[str, Entry] = {
     "subscription-differs": Entry(
         "There is a durable subscription of that name with another pattern.",
         "Choose another name, or unsubscribe the old one first, which drops what waits in it.",
+    ),
+    "bad-receipt": Entry(
+        "A text that should be the receipt of a leased message is none.",
+        "Give what pointsman queue pop --lease has printed, the whole of it.",
     ),
     # Taking over the messages of another queue
     "source-not-queue": Entry(
