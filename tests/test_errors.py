@@ -11,7 +11,7 @@ import pytest
 import pointsman
 from pointsman import errors
 from pointsman.error_codes import CATALOGUE
-from pointsman.errors import InputError, MissingExtraError, PatternError, PointsmanError, SubjectError
+from pointsman.errors import InputError, MissingExtraError, PatternError, PointsmanError, StoreError, SubjectError
 
 TREE = [each for _, each in inspect.getmembers(errors, inspect.isclass) if issubclass(each, PointsmanError)]
 
@@ -58,11 +58,14 @@ def test_an_error_as_a_dict_leaves_out_what_is_not_known() -> None:
     }
 
 
-def test_errors_about_values_are_value_errors_and_a_missing_extra_is_an_import_error() -> None:
+def test_errors_about_values_are_value_errors_those_of_the_store_os_errors_and_a_missing_extra_an_import_error() -> (
+    None
+):
     """So that code which knows only the standard library can catch them."""
     for each in TREE:
-        if each not in (PointsmanError, MissingExtraError):
+        if each not in (PointsmanError, MissingExtraError, StoreError):
             assert issubclass(each, ValueError)
+    assert issubclass(StoreError, OSError)
     error = MissingExtraError("spark", "pyspark")
     assert isinstance(error, ImportError)
     assert 'pip install "pointsman[spark]"' in str(error)
@@ -71,7 +74,7 @@ def test_errors_about_values_are_value_errors_and_a_missing_extra_is_an_import_e
 def test_the_public_names_are_these() -> None:
     """A change here is a change for users."""
     assert sorted(pointsman.__all__) == [
-        "CompiledIndex", "Message", "NamingStandard", "Pattern", "PointsmanError", "RoutingTable", "Subject",
-        "SubjectIndex", "Template", "__version__",
+        "Broker", "CompiledIndex", "Message", "NamingStandard", "Pattern", "PointsmanError", "Queue", "RoutingTable",
+        "Subject", "SubjectIndex", "Template", "__version__",
     ]  # fmt: skip
     assert all(hasattr(pointsman, name) for name in pointsman.__all__)

@@ -308,6 +308,10 @@ CATALOGUE: dict[str, Entry] = {
         "A message, or its metadata, is larger than the queue allows.",
         "Keep large contents elsewhere and send where they are, or raise max_bytes.",
     ),
+    "bad-connection": Entry(
+        "The connection given to outbox() is not apsw's, or is open on another file than the queue's.",
+        "Use queue.transaction(), or open an apsw.Connection on the queue's path; sqlite3's connections lose messages.",
+    ),
     "store-busy": Entry(
         "Another process has held the lock for writing longer than busy_timeout.",
         "See which process has the file open (it may be stopped), or raise busy_timeout; nothing was stored.",

@@ -1,1 +1,1 @@
-"""The embedded broker: the routing table, running in one process on one file."""
+"""The embedded broker: a routing table, a durable queue and the handlers, in one process or several on one file."""

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import apsw
+
+from pointsman.errors import InputError
+from pointsman.store import statements
 from pointsman.store.draft import Draft
 from pointsman.store.transaction import Connection, Transaction
 
@@ -20,7 +26,8 @@ class Outbox:
 
     def __init__(self, store: Store, within: Callable[[Callable[[Transaction], Any]], Any], connection: Connection):
         self._store = store
-        self._within = within
+        self.within = within
+        """Runs an operation in the transaction, and leaves it ready to be committed."""
         self.execute: Callable[..., Any] = connection.execute
         """Runs a statement of the caller's in the transaction, and gives its rows."""
 
@@ -44,7 +51,7 @@ class Outbox:
             putter.finish()
             return given
 
-        given: str = self._within(operation)
+        given: str = self.within(operation)
         return given
 
     def wake(self) -> None:
@@ -55,19 +62,59 @@ class Outbox:
 
 def of_transaction(store: Store, transaction: Transaction, connection: Connection) -> Outbox:
     """The outbox of a transaction that the queue itself commits."""
-    return Outbox(store, lambda operation: operation(transaction), connection)
-
-
-def of_connection(store: Store, connection: Connection) -> Outbox:
-    """The outbox of a transaction on the caller's own connection: every message leaves it ready to be committed."""
 
     def within(operation: Callable[[Transaction], Any]) -> Any:
-        # What this process remembers may come from a change that the caller rolled back.
-        store.forget()
-        transaction = Transaction(connection, store.settings.clock)
-        result = operation(transaction)
-        transaction.finish()
-        store.forget()
+        numbers = transaction.numbers()
+        try:
+            with _wholly(connection):
+                return operation(transaction)
+        except BaseException:
+            transaction.restore(numbers)
+            store.forget()
+            raise
+
+    return Outbox(store, within, connection)
+
+
+def of_connection(store: Store, connection: apsw.Connection) -> Outbox:
+    """The outbox of a transaction on the caller's own connection: every message leaves it ready to be committed.
+
+    Raises ``InputError`` (``bad-connection``) for one that is not apsw's, or not of the queue's file.
+    """
+    if not isinstance(connection, apsw.Connection):
+        # Two copies of SQLite in one process do not see each other's locks: both write at a time, and one is lost.
+        problem = f"it is a {type(connection).__module__} connection, not apsw's"
+        raise InputError("bad-connection", problem)
+    if not connection.filename or not Path(store.path).samefile(connection.filename):
+        raise InputError("bad-connection", f"it is open on {connection.filename!r}, not on {store.path!r}")
+
+    def within(operation: Callable[[Transaction], Any]) -> Any:
+        if not connection.in_transaction:
+            connection.execute(statements.BEGIN)
+        with _wholly(connection):
+            connection.execute(statements.CONTROL_LOCK)
+            # From here on nobody else writes. What this process remembers may come from a change that was rolled back.
+            store.forget()
+            try:
+                transaction = Transaction(connection, store.settings.clock)
+                result = operation(transaction)
+                transaction.finish()
+            finally:
+                store.forget()
         return result
 
     return Outbox(store, within, connection)
+
+
+@contextmanager
+def _wholly(connection: Connection) -> Iterator[None]:
+    """A part of a transaction of which nothing is left if it fails."""
+    connection.execute(statements.SAVE)
+    try:
+        yield
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute(statements.UNDO)
+            connection.execute(statements.RELEASE)
+        raise
+    connection.execute(statements.RELEASE)

@@ -99,10 +99,11 @@ class Queue:
             yield of_transaction(self.store, transaction, self.store.writer.connection)
 
     def outbox(self, connection: Any) -> Outbox:
-        """Puts messages within the transaction that is open on a connection of the caller's, apsw's or sqlite3's.
+        """Puts messages within the transaction that is open on a connection of the caller's; begins one if none is.
 
         The messages are there when the caller commits. Whoever waits for them is woken by ``Outbox.wake``, or else
-        within a second.
+        within a second. The connection is apsw's: Python's sqlite3 has a copy of SQLite of its own, and two copies in
+        one process do not see each other's locks. Raises ``InputError`` (``bad-connection``).
         """
         return of_connection(self.store, connection)
 

@@ -22,6 +22,7 @@ ROLLBACK = "ROLLBACK"
 SAVE = "SAVEPOINT one"
 RELEASE = "RELEASE one"
 UNDO = "ROLLBACK TO one"
+CONTROL_LOCK = "UPDATE control SET commits = commits WHERE one = 1"
 
 # -- control
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -36,6 +36,9 @@ class Store:
         self.path = MEMORY if str(path) == MEMORY else os.path.abspath(path)  # noqa: PTH100, as SQLite gets a text
         self.settings = settings
         self._closed = False
+        self._opening = Lock()
+        self._to_open = False
+        self._paused: ExitStack | None = None
         self._left_behind: list[object] = []
         if settings.dialect is not None:
             find_dialect(settings.dialect)
@@ -135,6 +138,8 @@ class Store:
         if self._closed:
             return
         self._closed = True
+        if self._to_open:
+            return
         self.writer.close()
         if self._reader is not None:
             self._reader.close()
@@ -143,21 +148,60 @@ class Store:
         with self._lock:
             self._bell.close()
 
-    def after_fork(self) -> None:
-        """In a process that was forked: what the parent has open is left alone, and the file is opened anew."""
-        if self._closed:
+    def before_fork(self) -> None:
+        """Waits for what is being done, and closes the file until after the fork.
+
+        SQLite keeps what it has locked in memory: a child that inherited an open file would believe that it holds locks
+        which only its parent has, and write into a log that the parent removes. A thread that forks in the middle of a
+        transaction of its own keeps it; the child then has the queue closed.
+        """
+        if self._closed or self._to_open or self.path == MEMORY or self.writer.is_led_by_caller:
             return
-        # Never closed here: SQLite would take the parent's files for its own.
-        self._left_behind += [self.writer.connection, self._reader, self._mark, self._bell]
+        with ExitStack() as paused:
+            connection = paused.enter_context(self.writer.alone())
+            paused.enter_context(self._reading)
+            paused.enter_context(self._lock)
+            connection.close()
+            if self._reader is not None:
+                self._reader.close()
+                self._reader = None
+            self._paused = paused.pop_all()
+
+    def after_fork_in_parent(self) -> None:
+        """Opens the file again; if that cannot be, the queue is closed."""
+        paused, self._paused = self._paused, None
+        if paused is None:
+            return
+        with paused:
+            try:
+                self.writer.connection = open_connection(
+                    self.path, self.settings.durability, self.settings.busy_timeout
+                )
+            except StoreError:
+                self._closed = True
+                raise
+
+    def after_fork_in_child(self) -> None:
+        """What the parent has open is left alone, and the file is opened when it is first used."""
+        if self._closed or self._to_open:
+            return
+        self._lock, self._opening = Lock(), Lock()
+        self._left_behind += [self.writer, self._reader, self._mark, self._bell]
         self._reader = None
-        if self.path == MEMORY:
-            self._closed = True
-            return
-        self._open()
+        self._to_open = self._paused is not None
+        self._closed = not self._to_open
+        if self._paused is not None:
+            self._left_behind.append(self._paused.pop_all())
+            self._paused = None
 
     def _check_open(self) -> None:
         if self._closed:
             raise StoreError("store-closed", "the queue is closed", file=self.path)
+        if self._to_open:
+            with self._opening:
+                if self._to_open:
+                    self._open()
+                    self._to_open = False
 
     def _committed(self, transaction: Transaction) -> None:
         if self._mark is not None:
@@ -176,9 +220,20 @@ class Store:
 OPEN: weakref.WeakSet[Store] = weakref.WeakSet()
 
 
+def _before_fork() -> None:
+    # In one order, as several threads may fork at a time.
+    for store in sorted(OPEN, key=id):
+        store.before_fork()
+
+
+def _after_fork_in_parent() -> None:
+    for store in sorted(OPEN, key=id):
+        store.after_fork_in_parent()
+
+
 def _after_fork_in_child() -> None:
-    for store in list(OPEN):
-        store.after_fork()
+    for store in sorted(OPEN, key=id):
+        store.after_fork_in_child()
 
 
-os.register_at_fork(after_in_child=_after_fork_in_child)
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

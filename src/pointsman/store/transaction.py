@@ -16,7 +16,9 @@ Row = Sequence[Any]
 
 
 class Connection(Protocol):
-    """What a transaction needs: apsw's connections have it, and those of Python's sqlite3."""
+    """What a transaction needs of apsw's connections."""
+
+    in_transaction: bool
 
     def execute(self, statement: str, parameters: Row = ..., /) -> Any:
         """Runs a statement and gives its rows."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import Lock
+from threading import Lock, get_ident
 from typing import Any, Generic, TypeVar
 
 import apsw
@@ -73,6 +73,12 @@ class Writer:
         self._mutex = Lock()
         self._line: deque[Request[Any]] = deque()
         self._led = False
+        self._leader: int | None = None
+
+    @property
+    def is_led_by_caller(self) -> bool:
+        """Whether the thread that asks is in the middle of a transaction of its own."""
+        return self._leader == get_ident()
 
     def run(self, operation: Operation[Result]) -> Result:
         """What the operation gives, once it is on disk; raises what it raises, and then nothing of it is left."""
@@ -156,9 +162,11 @@ class Writer:
         self._enter(request)
         with self._mutex:
             self._line.popleft()
+        self._leader = get_ident()
         try:
             yield
         finally:
+            self._leader = None
             self._hand_over()
 
     def _hand_over(self) -> None:

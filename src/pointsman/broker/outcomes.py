@@ -1,0 +1,209 @@
+"""What the outcome of a delivery changes, in the transaction that settles it: breakers, balances, answers, sagas."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from pointsman.broker.publishing import Order, Publisher, route_of, via
+from pointsman.broker.state import StoredState, write_changes
+from pointsman.errors import PointsmanError
+from pointsman.message import Message
+from pointsman.routing import balance, breaker, gather
+from pointsman.routing.balance_state import BalanceState
+from pointsman.routing.breaker import BreakerSettings, BreakerState, Permit, Way
+from pointsman.routing.gather_state import GatherState
+from pointsman.store import statements
+from pointsman.store.settling import Leased
+from pointsman.store.store import Store
+from pointsman.store.stored import StoredMessage
+from pointsman.store.transaction import SECOND, Transaction
+from pointsman.table.compile import Destination
+from pointsman.table.followed import Gathering
+from pointsman.table.routing_table import RoutingTable
+from pointsman.table.state import Key, Working
+
+
+class Attempt(NamedTuple):
+    """A delivery that is to be made now."""
+
+    stored: StoredMessage
+    route: str
+    """Empty for one that no route made."""
+    destination: str
+    """Empty for one of a subscription."""
+    permit: Permit | None = None
+
+
+class Outcomes:
+    """Settles deliveries. Safe between threads as far as each transaction is."""
+
+    def __init__(self, store: Store, table: RoutingTable, publisher: Publisher) -> None:
+        self._store = store
+        self._table = table
+        self._publisher = publisher
+        self._routes = {route.name: route for route in table.routes}
+
+    def begin(self, transaction: Transaction, stored: StoredMessage, destination: str) -> Attempt | None:
+        """The attempt that may be made; None if the breaker does not let it through, and it was put elsewhere."""
+        route = route_of(transaction, stored.via)
+        guarded = self._table.destinations.get(destination)
+        if guarded is None or guarded.breaker is None:
+            return Attempt(stored, route, destination)
+        permit = self._permit(transaction, stored, guarded.name, guarded.breaker)
+        if permit.way is not Way.FALLBACK:
+            return Attempt(stored, route, destination, permit)
+        self._turn_away(transaction, stored, guarded, guarded.breaker, route)
+        return None
+
+    def succeeded(self, transaction: Transaction, attempt: Attempt, answer: bytes | None) -> bool:
+        """The delivery is done; False if its lease was lost, and then nothing is changed."""
+        leased = self._take(transaction, attempt.stored)
+        if leased is None:
+            return False
+        self._store.settler.done(transaction, leased.sequence)
+        self._report(transaction, attempt, succeeded=True)
+        self._is_over(transaction, attempt)
+        if answer is not None:
+            self._answer(transaction, attempt, answer)
+        return True
+
+    def failed(
+        self, transaction: Transaction, attempt: Attempt, error: str, *, retry: bool = True, after: float | None = None
+    ) -> bool:
+        """The delivery failed: it is tried again, or given up; False if its lease was lost."""
+        leased = self._take(transaction, attempt.stored)
+        if leased is None:
+            return False
+        self._report(transaction, attempt, succeeded=False)
+        last = leased.attempts >= self._store.settler.max_attempts(leased.subscription)
+        if not retry:
+            self._store.settler.give_up(transaction, leased._replace(error=error), "it cannot succeed")
+        else:
+            self._store.settler.give_back(transaction, leased, after, error)
+        if last or not retry:
+            self._is_over(transaction, attempt)
+        return True
+
+    def gave_back(self, transaction: Transaction, attempt: Attempt) -> bool:
+        """The delivery was not tried to its end, as when the broker stops: it is ready at once, as if never taken."""
+        leased = self._take(transaction, attempt.stored)
+        if leased is None:
+            return False
+        self._store.settler.make_ready(transaction, leased._replace(attempts=leased.attempts - 1))
+        return True
+
+    def extended(self, transaction: Transaction, attempt: Attempt, length: int) -> Attempt | None:
+        """The same attempt with a lease from now on; None if it was lost."""
+        leased = self._take(transaction, attempt.stored)
+        if leased is None:
+            return None
+        until = transaction.now + length
+        transaction.execute(statements.LEASED_ADD, (until, *leased[:3], attempt.stored.token, *leased[3:]))
+        return attempt._replace(stored=attempt.stored._replace(until=until))
+
+    def _take(self, transaction: Transaction, stored: StoredMessage) -> Leased | None:
+        self._store.subscriptions.refresh(transaction)
+        receipt = (stored.until, stored.subscription, stored.sequence, stored.via, stored.token)
+        return self._store.settler.take(transaction, receipt)
+
+    def _permit(self, transaction: Transaction, stored: StoredMessage, name: str, settings: BreakerSettings) -> Permit:
+        """The permit that the decision gave, if it is still good; otherwise a new one."""
+        key = Key("breaker", name)
+        working = Working(StoredState(transaction))
+        before = working.get(key, BreakerState())
+        given = json.loads(stored.note).get("permit") if stored.note else None
+        if given is not None and stored.attempts == 1:
+            permit = Permit.from_data(given)
+            if permit.way is not Way.FALLBACK and permit.generation == before.generation:
+                return permit
+        permit, after = breaker.ask(settings, before, transaction.now / SECOND)
+        if after is not before:
+            working.put(key, after)
+            write_changes(transaction, self._table, working.changes)
+        return permit
+
+    def _turn_away(
+        self,
+        transaction: Transaction,
+        stored: StoredMessage,
+        guarded: Destination,
+        settings: BreakerSettings,
+        route: str,
+    ) -> None:
+        """The breaker is open: to the fallback, or later."""
+        leased = self._take(transaction, stored)
+        if leased is None:
+            return
+        if guarded.fallback is not None:
+            number = self._publisher.destination(transaction, guarded.fallback)
+            note = json.dumps({"instead_of": guarded.name})
+            self._is_over(transaction, Attempt(stored, route, guarded.name))
+            instead = via(transaction, route, guarded.name)
+            moved = leased._replace(subscription=number, via=instead, attempts=0, note=note)
+            self._store.settler.make_ready(transaction, moved)
+            return
+        state = Working(StoredState(transaction)).get(Key("breaker", guarded.name), BreakerState())
+        due = breaker.due(settings, state) or 0.0
+        wait = max(int(due * SECOND) - transaction.now, SECOND // 10)
+        self._store.settler.put_off(transaction, leased._replace(attempts=leased.attempts - 1), wait)
+
+    def _report(self, transaction: Transaction, attempt: Attempt, *, succeeded: bool) -> None:
+        """Tells the breaker of the destination."""
+        guarded = self._table.destinations.get(attempt.destination)
+        if attempt.permit is None or guarded is None or guarded.breaker is None:
+            return
+        key = Key("breaker", guarded.name)
+        working = Working(StoredState(transaction))
+        before = working.get(key, BreakerState())
+        tell = breaker.succeeded if succeeded else breaker.failed
+        after = tell(guarded.breaker, before, attempt.permit, transaction.now / SECOND)
+        if after is not before:
+            working.put(key, after)
+            write_changes(transaction, self._table, working.changes)
+
+    def _is_over(self, transaction: Transaction, attempt: Attempt) -> None:
+        """A request that least-connections counts is in flight no more."""
+        route = self._routes.get(attempt.route)
+        if route is None or route.balance is not balance.Kind.LEAST_CONNECTIONS:
+            return
+        note: dict[str, Any] = json.loads(attempt.stored.note) if attempt.stored.note else {}
+        key = Key("balance", route.name)
+        working = Working(StoredState(transaction))
+        before = working.get(key, BalanceState())
+        after = balance.finished(before, note.get("instead_of", attempt.destination))
+        if after is not before:
+            working.put(key, after)
+            write_changes(transaction, self._table, working.changes)
+
+    def _answer(self, transaction: Transaction, attempt: Attempt, answer: bytes) -> None:
+        """What a handler returned: its part of a gathering, or a reply to whoever asked for one."""
+        message = attempt.stored.message
+        route = self._routes.get(attempt.route)
+        if route is not None and route.gather is not None:
+            note: dict[str, Any] = json.loads(attempt.stored.note) if attempt.stored.note else {}
+            target = note.get("instead_of", attempt.destination)
+            self._gather(transaction, attempt.route, target, message, answer)
+        elif "reply-to" in message.metadata:
+            reply = message.reply(answer, id=f"{message.id}/{attempt.destination or attempt.stored.subscription}")
+            self._publisher.publish(transaction, reply, Order())
+
+    def _gather(self, transaction: Transaction, route_name: str, target: str, message: Message, answer: bytes) -> None:
+        from pointsman.conditions.body import read_body
+
+        route = self._routes[route_name]
+        correlation = message.correlation_id or message.id
+        key = Key("gather", route_name, correlation)
+        working = Working(StoredState(transaction))
+        before = working.find(key)
+        if not isinstance(before, GatherState) or route.gather is None:
+            return
+        try:
+            outcome, after = gather.answer(route.gather, before, target, read_body(answer), transaction.now / SECOND)
+        except PointsmanError as error:
+            moved = Gathering(route_name, correlation, gather.Outcome(), error.problem)
+        else:
+            working.put(key, after)
+            write_changes(transaction, self._table, working.changes)
+            moved = Gathering(route_name, correlation, outcome)
+        self._publisher.follow(transaction, [moved], message)

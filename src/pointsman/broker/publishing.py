@@ -1,0 +1,244 @@
+"""Publishing: the stages receive, authorize, translate, resolve, select and deliver, in one transaction.
+
+What a message moves besides (the commands of a saga, the result of a gathering) is published in the same transaction,
+so that the state and the deliveries that follow from it are there together or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from pointsman.broker.identity import derived_id
+from pointsman.broker.state import StoredState, keep_reply, take_reply, write_changes
+from pointsman.errors import AccessError, RoutingError
+from pointsman.message import Message
+from pointsman.routing.gather import Gathered
+from pointsman.routing.saga import Complete
+from pointsman.store import statements
+from pointsman.store.draft import Draft
+from pointsman.store.putting import Putter, Target
+from pointsman.store.settling import Random
+from pointsman.store.store import Store
+from pointsman.store.stored import write_envelope
+from pointsman.store.subscriptions import MAIN, add_subscription
+from pointsman.store.transaction import SECOND, Transaction
+from pointsman.table.decision import Decision, Delivery
+from pointsman.table.followed import Followed, SagaMove
+from pointsman.table.routing_table import RoutingTable
+
+LOG = logging.getLogger("pointsman.broker")
+REPLY_TO = "reply-to"
+INBOX = "inbox:"
+"""Begins the names of the subscriptions that replies go to."""
+DESTINATION = "destination:"
+"""Begins the names of the subscriptions of the table's destinations."""
+MOST_FOLLOWING = 1000
+"""Messages that may follow from one in its own transaction."""
+
+
+class Order(NamedTuple):
+    """How a message is to be put."""
+
+    priority: int = 5
+    delay: float | None = None
+    expires: float | None = None
+    principal: str | None = None
+
+
+class Published(NamedTuple):
+    """What became of a message."""
+
+    id: str
+    subject: str
+    """After translation."""
+    deliveries: int
+    """How many were written for it, to destinations and to subscriptions."""
+    duplicate: bool = False
+    """Whether it was published before, so that nothing was done."""
+
+
+class Publisher:
+    """Publishes messages in transactions. Safe between threads as far as each transaction is."""
+
+    def __init__(self, store: Store, table: RoutingTable, random: Random) -> None:
+        self._store = store
+        self._table = table
+        self._random = random
+
+    def publish(self, transaction: Transaction, message: Message, order: Order) -> Published:
+        """Publishes a message and what follows from it.
+
+        Raises ``AccessError`` (``publish-refused``) when it is not allowed, ``SubjectError`` for a subject that cannot
+        be stored, ``RoutingError`` (``endless-saga``) when more follows than may; then nothing is left of it.
+        """
+        putter = self._store.putter(transaction)
+        if putter.is_known(message.id):
+            return Published(message.id, message.subject, 0, duplicate=True)
+        waiting: deque[Message] = deque()
+        result = self._publish_one(transaction, putter, message, order, waiting)
+        self._publish_all(transaction, putter, waiting)
+        return result
+
+    def follow(self, transaction: Transaction, followed: Iterable[Followed], cause: Message | None) -> None:
+        """Publishes what follows from something that is no message: an answer, or the time."""
+        waiting = deque(self._following(transaction, followed, cause))
+        self._publish_all(transaction, self._store.putter(transaction), waiting)
+
+    def _publish_all(self, transaction: Transaction, putter: Putter, waiting: deque[Message]) -> None:
+        count = 0
+        while waiting:
+            count += 1
+            if count > MOST_FOLLOWING:
+                problem = f"more than {MOST_FOLLOWING} messages follow from one; the last is {waiting[0].subject!r}"
+                raise RoutingError("endless-saga", problem)
+            following = waiting.popleft()
+            if not putter.is_known(following.id):
+                self._publish_one(transaction, putter, following, Order(), waiting)
+        putter.finish()
+
+    def _publish_one(
+        self, transaction: Transaction, putter: Putter, message: Message, order: Order, waiting: deque[Message]
+    ) -> Published:
+        if message.subject.startswith(INBOX):
+            asked = self._inbox(transaction, message.subject)
+            self._put(putter, message, message.subject, order, asked)
+            return Published(message.id, message.subject, len(asked))
+        now = transaction.now / SECOND
+        decision = self._table.decide(
+            message, StoredState(transaction), now=now, random=self._random, principal=order.principal
+        )
+        if decision.refused is not None:
+            raise AccessError("publish-refused", decision.refused, text=message.subject)
+        write_changes(transaction, self._table, decision.changes)
+        self._keep_replies(transaction, message, decision)
+        targets = [self.target(transaction, each) for each in decision.deliveries]
+        targets = [*dict.fromkeys(targets), *self._subscribers(decision.subject)]
+        if not targets and self._store.settings.main == "unclaimed":
+            targets = [Target(MAIN)]
+        self._put(putter, message, decision.subject, order, targets)
+        waiting.extend(self._following(transaction, decision.followed, message))
+        return Published(message.id, decision.subject, len(targets))
+
+    def target(self, transaction: Transaction, delivery: Delivery) -> Target:
+        """The subscription of the destination of a delivery, and what is to be known when it is made."""
+        subscription = self.destination(transaction, delivery.destination)
+        note: dict[str, Any] = {}
+        if delivery.permit is not None:
+            note["permit"] = delivery.permit.as_data()
+        if delivery.instead_of is not None:
+            note["instead_of"] = delivery.instead_of
+        number = via(transaction, delivery.route, delivery.instead_of)
+        return Target(subscription, number, json.dumps(note) if note else None)
+
+    def destination(self, transaction: Transaction, name: str) -> int:
+        """The number of the subscription of a destination."""
+        known = self._store.subscriptions
+        known.refresh(transaction)
+        found = known.by_name.get(f"{DESTINATION}{name}")
+        if found is not None:
+            return found.id
+        return add_subscription(transaction, f"{DESTINATION}{name}", None, self._store.dialect.name)
+
+    def _subscribers(self, subject: str) -> list[Target]:
+        """The durable subscriptions that match, as far as their owners may read the subject."""
+        known, access = self._store.subscriptions, self._table.access
+        found = []
+        for number in known.matching(subject):
+            owner = known.by_id[number].owner
+            if owner is None or access is None or access.check(owner, "subscribe", subject).allowed:
+                found.append(Target(number))
+        return found
+
+    def _inbox(self, transaction: Transaction, subject: str) -> list[Target]:
+        """Who asked, unless they are gone."""
+        self._store.subscriptions.refresh(transaction)
+        found = self._store.subscriptions.by_name.get(subject)
+        return [] if found is None else [Target(found.id)]
+
+    @staticmethod
+    def _put(putter: Putter, message: Message, subject: str, order: Order, targets: list[Target]) -> None:
+        draft = Draft(
+            message.body, subject, order.priority, order.delay, order.expires, message.id, message.metadata or None
+        )
+        putter.put(draft, targets, write_envelope(message))
+
+    def _keep_replies(self, transaction: Transaction, message: Message, decision: Decision) -> None:
+        to = message.metadata.get(REPLY_TO)
+        if to is None:
+            return
+        for key in decision.changes:
+            if key.kind == "gather":
+                keep_reply(transaction, key.name, key.correlation_id, to)
+
+    def _following(
+        self, transaction: Transaction, followed: Iterable[Followed], cause: Message | None
+    ) -> Iterable[Message]:
+        """The messages that follow from what was moved."""
+        made: list[Message] = []
+        for moved in followed:
+            if moved.problem is not None:
+                LOG.warning("%s: %s", moved.saga if isinstance(moved, SagaMove) else moved.route, moved.problem)
+            if isinstance(moved, SagaMove):
+                made += _commands(moved, cause)
+            elif moved.gathered is not None:
+                to = take_reply(transaction, moved.route, moved.correlation_id)
+                if to is not None:
+                    made.append(_result(to, moved.route, moved.correlation_id, moved.gathered))
+        return made
+
+
+def via(transaction: Transaction, route: str, instead_of: str | None = None) -> int:
+    """The number of a route, or of a route by way of a fallback: one message may get there by both."""
+    name = route if instead_of is None else f"{route}\0{instead_of}"
+    row = transaction.first(statements.VIA_FIND, (name,))
+    return int((row or transaction.first(statements.VIA_ADD, (name,)))[0])
+
+
+def route_of(transaction: Transaction, number: int) -> str:
+    """The name of the route of this number; empty for 0."""
+    row = transaction.first(statements.VIA_NAME, (number,)) if number else None
+    return "" if row is None else str(row[0]).partition("\0")[0]
+
+
+def _commands(moved: SagaMove, cause: Message | None) -> list[Message]:
+    """The commands of a saga; each carries the body of the event that it follows from."""
+    made: list[Message] = []
+    for action in moved.outcome.actions:
+        if isinstance(action, Complete):
+            continue
+        for command in action.commands:
+            fields: dict[str, Any] = {
+                "metadata": dict(command.metadata) | {"saga": moved.saga},
+                "correlation_id": moved.correlation_id,
+            }
+            if cause is not None:
+                what = f"{moved.saga}\0{len(made)}\0{command.subject}"
+                fields |= {
+                    "body": cause.body,
+                    "content_type": cause.content_type,
+                    "causation_id": cause.id,
+                    "id": derived_id(cause.id, what),
+                }
+            made.append(Message(command.subject, **fields))
+    return made
+
+
+def _result(to: str, route: str, correlation_id: str, gathered: Gathered) -> Message:
+    content = {
+        "result": gathered.result,
+        "source": gathered.source,
+        "answers": [list(pair) for pair in gathered.answers],
+        "missing": list(gathered.missing),
+        "reason": gathered.reason.value,
+    }
+    return Message(
+        to,
+        json.dumps(content, ensure_ascii=False).encode(),
+        metadata={"gathered": route},
+        content_type="application/json",
+        correlation_id=correlation_id,
+    )
