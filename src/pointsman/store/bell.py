@@ -26,6 +26,7 @@ class Listener:
     def __init__(self, path: Path, bell: Bell) -> None:
         self._path = path
         self._bell = bell
+        self._process = os.getpid()
         os.mkfifo(path, 0o600)
         # For writing too, so that it is not at its end whenever nobody else has it open.
         self._descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -50,7 +51,8 @@ class Listener:
     def close(self) -> None:
         """Waits no more."""
         if self._descriptor >= 0:
-            self._path.unlink(missing_ok=True)
+            if os.getpid() == self._process:
+                self._path.unlink(missing_ok=True)
             os.close(self._descriptor)
             self._descriptor = -1
             self._bell.forget(self)

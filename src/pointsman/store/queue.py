@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from pointsman.errors import StoreError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import lookup, upkeep
 from pointsman.store.acknowledging import acknowledge
@@ -169,6 +171,7 @@ class Queue:
         Ends when none has come for ``wait`` seconds, never if that is None. A message at which the caller stopped is
         given back, to be taken again at once.
         """
+        process = os.getpid()
         with self.store.guarded():
             listener = self.store.bell.listen()
         try:
@@ -180,7 +183,10 @@ class Queue:
                 try:
                     yield message
                 except GeneratorExit:
-                    self.nack(message, delay=0)
+                    # A process that was forked here leaves it to its parent; a queue that is closed, to the lease.
+                    if os.getpid() == process:
+                        with suppress(StoreError):
+                            self.nack(message, delay=0)
                     raise
         finally:
             with self.store.guarded():

@@ -1,0 +1,200 @@
+"""A process that is forked goes on with the queue that its parent had open, and so does the parent."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pointsman.errors import StoreError
+from pointsman.store.queue import Queue
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+
+class Gate:
+    """A place where one process waits until another has come to it."""
+
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe()
+
+    def open(self) -> None:
+        """Lets the other go on."""
+        os.write(self._write, b"!")
+
+    def wait(self) -> None:
+        """Waits for the other."""
+        assert os.read(self._read, 1) == b"!"
+
+    def close(self) -> None:
+        """Closes both ends."""
+        os.close(self._read)
+        os.close(self._write)
+
+
+def fork(work: Callable[[], None]) -> int:
+    """Does this in a child, whose number it gives; what the child raises it prints, and ends with 1."""
+    child = os.fork()
+    if child:
+        return child
+    status = 1
+    try:
+        work()
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def ended_well(child: int) -> bool:
+    """Waits for a child; whether it raised nothing."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def put_many(queue: Queue, name: str, count: int = 50) -> None:
+    """Puts messages one by one."""
+    for number in range(count):
+        queue.put(f"{name} {number}", "orders.books")
+
+
+def stored(queue: Queue) -> list[str | bytes]:
+    """The data of all messages."""
+    return [message.data for message in queue.messages(limit=100_000)]
+
+
+def test_parent_and_child_both_put_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+    """Both use the same object at the same time."""
+    with Queue(tmp_path / "queue.db") as queue:
+        queue.put("before", "orders.books")
+        child = fork(lambda: put_many(queue, "child"))
+        put_many(queue, "parent")
+        assert ended_well(child)
+        wanted = ["before", *(f"{who} {number}" for who in ("child", "parent") for number in range(50))]
+        assert sorted(map(str, stored(queue))) == sorted(wanted)
+
+
+def test_what_a_child_puts_after_its_parent_closed_the_queue_is_there(tmp_path: Path) -> None:
+    """The parent does not take the file away from a child that still writes."""
+    queue, started, closed = Queue(tmp_path / "queue.db"), Gate(), Gate()
+    queue.put("one")
+
+    def work() -> None:
+        queue.put("two")
+        started.open()
+        closed.wait()
+        queue.put("three")
+
+    child = fork(work)
+    started.wait()
+    queue.close()
+    closed.open()
+    assert ended_well(child)
+    started.close()
+    closed.close()
+    with Queue(tmp_path / "queue.db") as again:
+        assert stored(again) == ["one", "two", "three"]
+
+
+def test_a_fork_in_the_middle_of_other_threads_puts_harms_neither(tmp_path: Path) -> None:
+    """Threads put while others fork: each child can put, and each thread goes on."""
+    with Queue(tmp_path / "queue.db") as queue:
+        threads = [threading.Thread(target=put_many, args=(queue, f"thread {each}", 100)) for each in range(4)]
+        for thread in threads:
+            thread.start()
+        children = [fork(lambda each=each: put_many(queue, f"child {each}", 5)) for each in range(5)]  # type: ignore[misc]
+        assert all([ended_well(child) for child in children])
+        for thread in threads:
+            thread.join()
+        found = stored(queue)
+        assert len(found) == len(set(found)) == 425
+        assert queue.unfinished == queue.size().ready == 425
+
+
+def test_a_message_is_popped_by_the_parent_or_by_the_child(tmp_path: Path) -> None:
+    """While both hold their leases, none is popped twice."""
+    with Queue(tmp_path / "queue.db") as queue, Queue(tmp_path / "results.db") as results:
+        put_many(queue, "message", 100)
+
+        def take() -> None:
+            while message := queue.pop(lease=600):
+                results.put(message.data)
+                assert queue.ack(message)
+
+        child = fork(take)
+        take()
+        assert ended_well(child)
+        assert sorted(map(str, stored(results))) == sorted(f"message {number}" for number in range(100))
+        assert queue.unfinished == 0
+
+
+def test_a_lease_of_the_parent_can_be_acknowledged_by_its_child(tmp_path: Path) -> None:
+    """A lease belongs to whoever has the message, in whatever process."""
+    with Queue(tmp_path / "queue.db") as queue:
+        queue.put("one")
+        message = queue.pop()
+        assert message is not None
+        child = fork(lambda: exec("assert queue.ack(message)", {"queue": queue, "message": message}))  # noqa: S102
+        assert ended_well(child)
+        assert not queue.ack(message)
+        assert queue.size().done == 1
+
+
+def test_a_child_that_leaves_a_loop_of_its_parent_gives_nothing_back(tmp_path: Path) -> None:
+    """The message at which the parent forked stays the parent's, who is woken as before."""
+    with Queue(tmp_path / "queue.db") as queue:
+        queue.put("one")
+        messages = queue.consume(wait=0.01)
+        message = next(messages)
+        assert ended_well(fork(lambda: messages.close()))  # type: ignore[attr-defined]
+        assert queue.size().leased == 1
+        assert len(list((tmp_path / "queue.db-bells").iterdir())) == 1
+        assert next(messages, None) is None
+        assert queue.status(message.id) == "done"
+
+
+def test_a_child_forked_within_a_transaction_has_the_queue_closed(tmp_path: Path) -> None:
+    """The transaction stays the parent's."""
+
+    def use_it() -> None:
+        with pytest.raises(StoreError) as caught:
+            queue.put("child")
+        assert caught.value.code == "store-closed"
+
+    with Queue(tmp_path / "queue.db") as queue:
+        with queue.transaction() as outbox:
+            outbox.put("parent")
+            assert ended_well(fork(use_it))
+        assert stored(queue) == ["parent"]
+
+
+def test_a_queue_in_memory_is_closed_in_the_child() -> None:
+    """What is in memory belongs to one process."""
+
+    def use_it() -> None:
+        with pytest.raises(StoreError) as caught:
+            queue.put("child")
+        assert caught.value.code == "store-closed"
+
+    with Queue(":memory:") as queue:
+        queue.put("parent")
+        assert ended_well(fork(use_it))
+        assert stored(queue) == ["parent"]
+
+
+def test_children_of_multiprocessing_share_a_queue(tmp_path: Path) -> None:
+    """The context that forks hands the object over as it is."""
+    context = multiprocessing.get_context("fork")
+    with Queue(tmp_path / "queue.db") as queue:
+        children = [context.Process(target=put_many, args=(queue, f"child {each}", 20)) for each in range(3)]
+        for child in children:
+            child.start()
+        for child in children:
+            child.join()
+        assert [child.exitcode for child in children] == [0, 0, 0]
+        assert len(set(stored(queue))) == 60
