@@ -26,6 +26,7 @@ from pointsman.errors import StoreError
 from pointsman.message import Message
 from pointsman.store import upkeep
 from pointsman.store.queue import Queue
+from pointsman.store.stored import Sizes
 from pointsman.store.transaction import Transaction
 from pointsman.table.routing_table import RoutingTable
 
@@ -113,6 +114,11 @@ class Broker:
         if self._queue is None:
             raise StoreError("store-closed", "the broker is not open: use it with 'async with'")
         return self._queue
+
+    def sizes(self) -> dict[str, Sizes]:
+        """What waits for each consumer of this process, by the name of its subscription."""
+        names = [known.name for known in self.queue.subscriptions() if known.id in self._dispatcher.subscriptions]
+        return {name: self.queue.size(name) for name in names}
 
     # -- publishing
 

@@ -66,6 +66,11 @@ class Dispatcher:
         await self._give_back([*consumer.in_flight.items()])
 
     @property
+    def subscriptions(self) -> set[int]:
+        """The numbers of the subscriptions that have a consumer here."""
+        return {consumer.subscription for consumer in self._consumers}
+
+    @property
     def busy(self) -> bool:
         """Whether deliveries are being made that settle themselves when their handlers return."""
         return any(consumer.in_flight for consumer in self._consumers if not consumer.manual)

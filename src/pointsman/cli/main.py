@@ -12,6 +12,7 @@ from pointsman import _version
 from pointsman.cli import (
     access,
     bench,
+    broker,
     check,
     conformance,
     coverage,
@@ -67,6 +68,7 @@ app.add_typer(table.app, name="table")
 app.add_typer(pattern.app, name="pattern")
 app.add_typer(access.app, name="access")
 app.add_typer(queue.app, name="queue")
+app.add_typer(broker.app, name="broker")
 app.add_typer(bench.app, name="bench")
 
 
