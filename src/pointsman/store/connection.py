@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -59,13 +60,30 @@ def open_connection(path: str, durability: str, busy_timeout: float) -> apsw.Con
         connection = apsw.Connection(path)
         try:
             connection.set_busy_timeout(int(busy_timeout * 1000))
-            connection.execute(statements.PRAGMAS)
+            # Before anything is set: the journal's mode is written into the file.
+            connection.execute(statements.BEGIN_READ)
+            _check_ours(connection, path)
+            connection.execute(statements.COMMIT)
+            _set_up(connection, busy_timeout)
             full = durability == "full"
             connection.execute(statements.SYNCHRONOUS_FULL if full else statements.SYNCHRONOUS_NORMAL)
         except BaseException:
             connection.close()
             raise
     return connection
+
+
+def _set_up(connection: apsw.Connection, busy_timeout: float) -> None:
+    """Sets what every connection has; SQLite does not wait by itself for another who changes the journal's mode."""
+    end = time.monotonic() + busy_timeout
+    while True:
+        try:
+            connection.execute(statements.PRAGMAS)
+            return
+        except apsw.BusyError:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(0.005)
 
 
 def prepare(connection: apsw.Connection, path: str, dialect: str | None) -> Identity:
@@ -89,16 +107,22 @@ def prepare(connection: apsw.Connection, path: str, dialect: str | None) -> Iden
     return identity
 
 
-def _migrate(connection: apsw.Connection, path: str, dialect: str | None) -> None:
+def _check_ours(connection: apsw.Connection, path: str) -> int:
+    """The version of the tables; 0 for a new file. Raises ``StoreError`` (``store-newer``, ``store-foreign``)."""
     application = connection.pragma("application_id")
-    version = connection.pragma("user_version")
+    version = int(connection.pragma("user_version"))
     if application != schema.APPLICATION:
-        if application or connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
+        if application or version or connection.execute(statements.SCHEMA_ANY).fetchone():
             raise StoreError("store-foreign", "the database has tables of somebody else", file=path)
     elif version > schema.VERSION:
         problem = f"it has version {version} of the tables, and this program knows up to {schema.VERSION}"
         raise StoreError("store-newer", problem, file=path)
-    elif version == schema.VERSION:
+    return version
+
+
+def _migrate(connection: apsw.Connection, path: str, dialect: str | None) -> None:
+    version = _check_ours(connection, path)
+    if version == schema.VERSION:
         return
     for step in schema.STEPS[version:]:
         connection.execute(step)

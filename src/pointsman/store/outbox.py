@@ -85,7 +85,7 @@ def of_connection(store: Store, connection: apsw.Connection) -> Outbox:
         # Two copies of SQLite in one process do not see each other's locks: both write at a time, and one is lost.
         problem = f"it is a {type(connection).__module__} connection, not apsw's"
         raise InputError("bad-connection", problem)
-    if not connection.filename or not Path(store.path).samefile(connection.filename):
+    if not connection.filename or Path(store.path).resolve() != Path(connection.filename).resolve():
         raise InputError("bad-connection", f"it is open on {connection.filename!r}, not on {store.path!r}")
 
     def within(operation: Callable[[Transaction], Any]) -> Any:
