@@ -47,7 +47,7 @@ def _lines(values: Iterable[tuple[str, str, int, float]]) -> list[Line]:
 
 def check(path: Path) -> None:
     """Raises what ``draw`` would raise, before anything is measured."""
-    _pyplot()
+    load_pyplot()
     if path.suffix.lower() != ".png":
         raise InputError("bad-usage", f"a plot is a PNG file, and {path.name!r} does not end in .png")
     if not path.parent.is_dir():
@@ -59,7 +59,7 @@ def draw(lines: Sequence[Line], path: Path, title: str, things: str) -> None:
 
     Raises ``MissingExtraError`` without matplotlib, and ``InputError`` when the file cannot be written.
     """
-    pyplot = _pyplot()
+    pyplot = load_pyplot()
     figure, axes = pyplot.subplots(figsize=(11, 7.5), layout="constrained")
     colours = {engine: f"C{number}" for number, engine in enumerate(dict.fromkeys(line.engine for line in lines))}
     for line in lines:
@@ -73,6 +73,11 @@ def draw(lines: Sequence[Line], path: Path, title: str, things: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(which="major", alpha=0.3)
     _label(axes, lines, colours)
+    save(pyplot, figure, path)
+
+
+def save(pyplot: Any, figure: Any, path: Path) -> None:
+    """Writes a figure as a PNG file, and closes it. Raises ``InputError`` when the file cannot be written."""
     try:
         figure.savefig(path, dpi=120, format="png")
     except OSError as error:
@@ -101,7 +106,8 @@ def _label(axes: Any, lines: Sequence[Line], colours: dict[str, str]) -> None:
         )
 
 
-def _pyplot() -> Any:
+def load_pyplot() -> Any:
+    """The pyplot of matplotlib, for files. Raises ``MissingExtraError`` without it."""
     try:
         import matplotlib as mpl
     except ImportError:

@@ -21,6 +21,13 @@ app = typer.Typer(help="Measure speed against peers.", no_args_is_help=False, ri
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer patterns and messages: seconds instead of minutes.")]
 Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw the measurements, as a PNG file.")]
 
+Directory = Annotated[
+    Path | None,
+    typer.Option(
+        "--directory", metavar="DIRECTORY", help="Where the files are made; by default, among temporary ones."
+    ),
+]
+
 
 @app.callback(invoke_without_command=True)
 def bench(context: typer.Context, quick: Quick = False, json: AsJson = False) -> None:
@@ -79,6 +86,18 @@ def table(quick: Quick = False, json: AsJson = False) -> None:
     _show("table", _table(quick), json)
 
 
+@app.command()
+def queue(quick: Quick = False, json: AsJson = False, plot: Plot = None, directory: Directory = None) -> None:
+    """The durable queue: other queues on SQLite, and the same inserts by hand; patterns, threads, subscriptions."""
+    _check(plot)
+    results = _queue(quick, directory)
+    _show("queue", results, json)
+    if plot:
+        from pointsman.bench.queue_plot import draw_queue
+
+        draw_queue(results, plot)
+
+
 def _patterns(_quick: bool) -> list[Any]:
     from pointsman.bench.patterns import run
 
@@ -118,12 +137,20 @@ def _table(quick: bool) -> list[Any]:
         return run(quick)
 
 
+def _queue(quick: bool, directory: Path | None = None) -> dict[str, Any]:
+    from pointsman.bench.queue import run
+
+    with _progress("queue") as progress:
+        return run(quick, directory, progress)
+
+
 ALL: dict[str, Callable[[bool], Any]] = {
     "patterns": _patterns,
     "match": _match,
     "terms": _terms,
     "startup": _startup,
     "table": _table,
+    "queue": _queue,
 }
 
 

@@ -116,6 +116,19 @@ def show_table(rows: Iterable[Any]) -> None:
     )
 
 
+def show_queue(results: dict[str, Any]) -> None:
+    """The durable queue beside its peers; and what must hold."""
+    from pointsman.cli.bench_queue_tables import LEGEND, tables
+
+    for disk in results["disk"]:
+        typer.echo(f"File system: {disk.file_system}; a write with fdatasync: {disk.fdatasync_milliseconds:.2f} ms")
+    first, *others = tables(results)
+    _show(*first)
+    typer.echo(LEGEND)
+    for table in others:
+        _show(*table)
+
+
 def _number(value: float | None, form: str) -> str:
     return "" if value is None else format(value, form)
 
@@ -143,4 +156,5 @@ SHOW: dict[str, Callable[[Any], None]] = {
     "terms": show_terms,
     "startup": show_startup,
     "table": show_table,
+    "queue": show_queue,
 }

@@ -1,0 +1,125 @@
+"""A process of the benchmark of the queue: reads what to do as lines of JSON, and writes a line of JSON for each.
+
+Run as ``python -m pointsman.bench.queue_worker NUMBER``; ``queue_processes.py`` does that.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from pointsman.bench.queue_contenders import Contender, Pointsman, PointsmanNext
+from pointsman.bench.queue_data import KEYS, messages
+from pointsman.bench.queue_peers import DiskCache, Huey, LiteQueue, PersistQueue
+from pointsman.bench.queue_raw import RawOne, RawSame
+from pointsman.bench.queue_rows import DISTINCT, POP_ACK, PUT
+
+CONTENDERS: dict[str, Callable[[Path, str], Contender]] = {
+    each.name: each for each in (Pointsman, PointsmanNext, RawSame, RawOne, LiteQueue, PersistQueue, Huey, DiskCache)
+}
+APART = 10**9
+"""Between the first numbers of two processes."""
+
+
+class Worker:
+    """The contenders that are open in this process."""
+
+    def __init__(self, number: int) -> None:
+        self._next = number * APART
+        self._open: dict[str, Contender] = {}
+        self._distinct = False
+        self._work: list[Any] = []
+        self._taken: dict[str, list[Any]] = {}
+
+    def open(self, name: str, folder: str, durability: str, keys: str) -> str:
+        """Opens a contender, and gives what its commits wait for."""
+        contender = CONTENDERS[name](Path(folder), durability)
+        self._open[name] = contender
+        self._taken[name] = []
+        self._distinct = keys == DISTINCT
+        if not self._distinct:
+            contender.know(KEYS)
+        return contender.durability()
+
+    def fill(self, name: str, count: int) -> None:
+        """Puts messages to be popped."""
+        self._open[name].fill(self._items(name, count))
+
+    def prepare(self, name: str, count: int, batch: int) -> None:
+        """Makes messages to be put."""
+        items = self._items(name, count)
+        self._work = items if batch == 1 else [items[start : start + batch] for start in range(0, count, batch)]
+
+    def run(self, name: str, operation: str, batch: int, seconds: float) -> tuple[int, float]:
+        """Puts or pops for so long, or until there is nothing left; how many messages, and the seconds it took."""
+        contender = self._open[name]
+        started = perf_counter()
+        if operation == PUT:
+            count = self._put(contender, batch, started + seconds)
+        else:
+            pop = self._pop if batch == 1 else self._pop_many
+            count = pop(contender, batch, operation == POP_ACK, started + seconds)
+        return count, perf_counter() - started
+
+    def taken(self, name: str) -> list[int]:
+        """The numbers of the messages that were popped."""
+        return [int(self._open[name].body(each)) for each in self._taken[name]]
+
+    def close(self, name: str) -> None:
+        """Closes a contender."""
+        self._open.pop(name).close()
+        del self._taken[name]
+
+    def _items(self, name: str, count: int) -> list[Any]:
+        start, self._next = self._next, self._next + count
+        item = self._open[name].item
+        return [item(body, key) for body, key in messages(start, count, distinct=self._distinct)]
+
+    def _put(self, contender: Contender, batch: int, end: float) -> int:
+        put = contender.put if batch == 1 else contender.put_many
+        done = 0
+        for each in self._work:
+            put(each)
+            done += 1
+            if perf_counter() >= end:
+                break
+        return done * batch
+
+    def _pop(self, contender: Contender, _batch: int, ack: bool, end: float) -> int:
+        found, taken = 0, self._taken[contender.name]
+        while perf_counter() < end and (message := contender.pop()) is not None:
+            taken.append(message)
+            found += 1
+            if ack:
+                contender.ack(message)
+        return found
+
+    def _pop_many(self, contender: Contender, batch: int, ack: bool, end: float) -> int:
+        found, taken = 0, self._taken[contender.name]
+        while perf_counter() < end and (messages := contender.pop_many(batch)):
+            taken += messages
+            found += len(messages)
+            if ack:
+                contender.ack_many(messages)
+        return found
+
+
+def main() -> None:
+    """Does what the lines say, until there are no more."""
+    worker = Worker(int(sys.argv[1]))
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        answer: dict[str, Any] = {}
+        try:
+            answer["result"] = getattr(worker, name)(*arguments)
+        except Exception as error:
+            answer["problem"] = f"{type(error).__name__}: {error}"
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""The tables of ``pointsman bench queue``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pointsman.bench.queue_contenders import OURS, OURS_NEXT
+from pointsman.bench.queue_peers import DISKCACHE, HUEY, LITEQUEUE, PERSIST
+from pointsman.bench.queue_raw import RAW, RAW_ONE
+from pointsman.bench.queue_rows import DISTINCT, PUT, Cell, Row
+
+COLUMNS = {
+    OURS: OURS,
+    RAW: "raw, same",
+    RAW_ONE: "raw, one",
+    LITEQUEUE: LITEQUEUE,
+    PERSIST: PERSIST,
+    HUEY: HUEY,
+    DISKCACHE: DISKCACHE,
+}
+LEGEND = """\
+raw, same: apsw, the same inserts in the same tables, written by hand. raw, one: apsw, a single table with a status.
+share: of what "raw, same" reached.
+-: it cannot do that. *: it deletes what it pops, so at most once; there is no ack. Peers have no routing keys.
+By default litequeue and diskcache are normal, persist-queue and huey full; here each was set to what the line says.
+"""
+
+
+class Table(NamedTuple):
+    """A table to be printed."""
+
+    title: str
+    headings: Sequence[str]
+    texts: int
+    """How many of the first columns are texts."""
+    rows: Sequence[Sequence[str]]
+
+
+def tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
+    """All of them, in the order in which they are read."""
+    yield Table(
+        "Messages a second, 200 bytes each (wall clock, best of several rounds, in turns)",
+        ("what", "durability", "processes", *COLUMNS.values(), "share"),
+        2,
+        [*_cells(results["rows"])],
+    )
+    yield Table(
+        "Group commit: threads put one by one, each message on disk when its call returns",
+        ("contender", "threads", "messages a second"),
+        1,
+        [(row.contender, str(row.threads), f"{row.messages_per_second:,.0f}") for row in results["group"]],
+    )
+    yield Table(
+        "Milliseconds a pop by pattern (durability normal; CPU time is what is judged)",
+        (
+            "how",
+            "shape",
+            "pattern",
+            "stored",
+            "found",
+            "first",
+            "p50",
+            "p99",
+            "max",
+            "wall p50",
+            "wall p99",
+            "wall max",
+        ),
+        3,
+        [_pattern(row) for row in results["patterns"]],
+    )
+    yield Table(
+        "Putting in 100s with durable subscriptions (CPU, best of several)",
+        ("keys", "subscriptions", "of which match", "us a message", "ratio"),
+        1,
+        [
+            (row.keys, f"{row.subscriptions:,}", str(row.matching), f"{row.microseconds:,.1f}", f"{row.ratio:.2f}")
+            for row in results["fan_out"]
+        ],
+    )
+    yield Table(
+        "Must hold",
+        ("what", "measured", "limit", ""),
+        1,
+        [
+            (
+                each.what,
+                f"{each.measured:,.2f}",
+                f"{'at least' if each.at_least else 'at most'} {each.limit:g}",
+                "held" if each.held else "not held",
+            )
+            for each in results["required"]
+        ],
+    )
+
+
+def _cells(rows: Sequence[Row]) -> Iterator[Sequence[str]]:
+    """A line for each cell, and one more where a message is acknowledged with the next pop."""
+    cells: dict[Cell, dict[str, Row]] = {}
+    for row in rows:
+        cells.setdefault(row.cell, {})[row.contender] = row
+    for cell, found in cells.items():
+        what = f"{cell.operation} x{cell.batch}" + (", distinct keys" if cell.keys == DISTINCT else "")
+        how = (cell.durability, str(cell.processes))
+        yield (what, *how, *(_speed(found[name]) for name in COLUMNS), _share(found[OURS]))
+        following = found[OURS_NEXT]
+        if following.messages_per_second is not None:
+            yield ("ack_and_pop x1", *how, _speed(following), *[""] * (len(COLUMNS) - 1), _share(following))
+
+
+def _speed(row: Row) -> str:
+    if row.problem is not None:
+        return "failed"
+    if row.messages_per_second is None:
+        return "-"
+    text = f"{row.messages_per_second:,.0f}"
+    if row.operation != PUT and not row.acknowledges:
+        text += "*"
+    if row.real_durability != row.durability:
+        text += f" ({row.real_durability})"
+    if row.duplicates:
+        text += f" ({row.duplicates} twice)"
+    return text
+
+
+def _share(row: Row) -> str:
+    return "" if row.ratio_to_raw is None else f"{row.ratio_to_raw:.2f}"
+
+
+def _pattern(row: Any) -> Sequence[str]:
+    times = (row.first, row.cpu_p50, row.cpu_p99, row.cpu_max, row.wall_p50, row.wall_p99, row.wall_max)
+    return (
+        row.how,
+        row.shape,
+        row.pattern,
+        f"{row.found} of {row.pops}",
+        *(f"{value:.3f}" for value in times),
+    )
