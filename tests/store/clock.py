@@ -10,6 +10,7 @@ class Clock:
         self.now = now
 
     def __call__(self) -> float:
+        """What it says now."""
         return self.now
 
     def forward(self, seconds: float) -> None:

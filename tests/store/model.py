@@ -38,7 +38,7 @@ class Delivery:
     error: str | None = None
 
 
-class Full(Exception):
+class QueueFullError(Exception):
     """The queue is full."""
 
 
@@ -68,13 +68,13 @@ class Model:
         return id in self._ids and self._now() - self._ids[id] < self._dedupe
 
     def put(self, id: str, key: str, priority: int, delay: float, expires: float | None, *, given: bool) -> None:
-        """Puts a message that is not known. Raises ``Full``."""
+        """Puts a message that is not known. Raises ``QueueFullError``."""
         now = self._now()
         targets = [name for name, pattern in self.subscriptions.items() if pattern.matches(key)]
         if self._main == "always" or (self._main == "unclaimed" and not targets):
             targets.append(MAIN)
         if self._maxsize is not None and self.unfinished() + bool(targets) > self._maxsize:
-            raise Full
+            raise QueueFullError
         self._last += 1
         message = Message(self._last, id, key, priority, now, None if expires is None else now + expires)
         self.messages[self._last] = message

@@ -19,7 +19,7 @@ from pointsman.store.draft import Draft
 from pointsman.store.queue import Queue
 from pointsman.store.stored import StoredMessage
 from tests.store.clock import Clock
-from tests.store.model import MAIN, Full, Model
+from tests.store.model import MAIN, Model, QueueFullError
 
 SMALL = ((asking, "GLANCE", 2), (asking, "SEEK", 1), (asking, "KEPT", 2), (asking, "PAGE", 2),
          (putting, "CHUNK", 2), (upkeep, "PAGE", 2))  # fmt: skip
@@ -111,7 +111,7 @@ class QueueMachine(RuleBasedStateMachine):
         data, key = options.pop("data"), options.pop("routing_key")
         try:
             expected = self.put_in_model(draft)
-        except Full:
+        except QueueFullError:
             with pytest.raises(StoreError, match="queue-full"):
                 self.queues[which].put(data, key, **options)
             return

@@ -50,10 +50,15 @@ def test_a_transaction_commits_message_and_row_together(shop: Queue) -> None:
 
 def test_a_transaction_that_raises_leaves_neither(shop: Queue) -> None:
     """Keys and ids included: the next message gets the number that was not used."""
-    with pytest.raises(RuntimeError), shop.transaction() as outbox:
-        outbox.execute("INSERT INTO orders VALUES (7)")
-        outbox.put(b"7", "never.seen.before", id="seven")
-        raise RuntimeError
+
+    def order() -> None:
+        with shop.transaction() as outbox:
+            outbox.execute("INSERT INTO orders VALUES (7)")
+            outbox.put(b"7", "never.seen.before", id="seven")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        order()
     assert (orders(shop), data(shop), shop.unfinished) == ([], [], 0)
     assert shop.put(b"8", "never.seen.before", id="seven") == "seven"
     assert data(shop) == [b"8"]
@@ -90,9 +95,14 @@ def test_a_message_that_does_not_fit_is_not_stored_if_the_caller_goes_on(shop: Q
 
 def test_a_wrong_statement_of_the_caller_is_an_error_of_the_store(shop: Queue) -> None:
     """And undoes the transaction."""
-    with pytest.raises(StoreError, match="store-failed"), shop.transaction() as outbox:
-        outbox.put(b"1")
-        outbox.execute("INSERT INTO nowhere VALUES (1)")
+
+    def order() -> None:
+        with shop.transaction() as outbox:
+            outbox.put(b"1")
+            outbox.execute("INSERT INTO nowhere VALUES (1)")
+
+    with pytest.raises(StoreError, match="store-failed"):
+        order()
     assert data(shop) == []
 
 
@@ -118,9 +128,14 @@ def test_a_connection_that_is_rolled_back_leaves_neither(open_file: Open, path: 
     queue = open_file()
     connection = apsw.Connection(str(path))
     outbox = queue.outbox(connection)
-    with pytest.raises(RuntimeError), connection:
-        outbox.put(b"1", "only.here")
-        raise RuntimeError
+
+    def order() -> None:
+        with connection:
+            outbox.put(b"1", "only.here")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        order()
     connection.close()
     queue.put(b"2", "only.here")
     queue.put(b"3", "elsewhere")

@@ -1,7 +1,8 @@
 """Every statement that the queue sends, as static text with parameters.
 
 A test asserts which index each of them uses. Names begin with what they concern; parameters are numbered where one is
-used twice.
+used twice. Those that go over a table are in the sections that say so, or have ``CLEAR`` (the end of a subscription),
+``UNUSED`` (vacuum) or ``FORGET`` (prune) in their names.
 """
 
 from __future__ import annotations
@@ -229,7 +230,8 @@ RETURNING id
 SUBSCRIPTION_MAIN = "INSERT INTO subscription (id, name, pattern, dialect, version) VALUES (0, '', NULL, ?, 0)"
 SUBSCRIPTION_BY_NAME = "SELECT id, pattern, dialect FROM subscription WHERE name = ? AND gone = 0"
 SUBSCRIPTIONS_SINCE = """
-SELECT id, name, pattern, dialect, lease, attempts, owner, version, gone FROM subscription WHERE version > ? ORDER BY version
+SELECT id, name, pattern, dialect, lease, attempts, owner, version, gone FROM subscription WHERE version > ?
+ORDER BY version
 """
 SUBSCRIPTION_END = "UPDATE subscription SET gone = 1, name = name || char(0) || id, version = ? WHERE id = ?"
 VIA_FIND = "SELECT id FROM via WHERE name = ?"

@@ -1,0 +1,177 @@
+"""The plan of every statement of the queue, as SQLite explains it. A new statement needs an entry here."""
+
+from __future__ import annotations
+
+SEEKS: dict[str, tuple[str, ...]] = {
+    "CONTROL_LOCK": ("SEARCH control USING INTEGER PRIMARY KEY (rowid=?)",),
+    "CONTROL_READ": ("SEARCH control USING INTEGER PRIMARY KEY (rowid=?)",),
+    "CONTROL_WRITE": ("SEARCH control USING INTEGER PRIMARY KEY (rowid=?)",),
+    "KEY_FIND": ("SEARCH key USING COVERING INDEX sqlite_autoindex_key_1 (text=?)",),
+    "KEY_TEXT": ("SEARCH key USING INTEGER PRIMARY KEY (rowid=?)",),
+    "KEYS_AFTER": ("SEARCH key USING INTEGER PRIMARY KEY (rowid>?)",),
+    "KEYS_IN_RANGE": ("SEARCH key USING COVERING INDEX sqlite_autoindex_key_1 (text>? AND text<?)",),
+    "KEY_LAST": ("SEARCH key",),
+    "MESSAGE_BY_ID": ("SEARCH message USING INDEX message_by_id (id=?)",),
+    "MESSAGE_READ": (
+        "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH k USING INTEGER PRIMARY KEY (rowid=?)",
+    ),
+    "MESSAGES_AFTER": (
+        "SEARCH m USING INTEGER PRIMARY KEY (rowid>?)",
+        "SEARCH k USING INTEGER PRIMARY KEY (rowid=?)",
+    ),
+    "MESSAGE_KEYS_AFTER": (
+        "SEARCH m USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
+        "SEARCH k USING INTEGER PRIMARY KEY (rowid=?)",
+    ),
+    "MESSAGE_AT_TIME": ("SEARCH message",),
+    "MESSAGE_DELETE": ("SEARCH message USING INTEGER PRIMARY KEY (rowid=?)",),
+    "SEEN_FIND": ("SEARCH seen USING PRIMARY KEY (id=?)",),
+    "SEEN_ADD": ("SEARCH message USING INTEGER PRIMARY KEY (rowid=?)",),
+    "READY_FIRST": (
+        "SEARCH r USING PRIMARY KEY (subscription=?)",
+        "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH k USING INTEGER PRIMARY KEY (rowid=?)",
+    ),
+    "READY_ONE": (
+        "SEARCH r USING PRIMARY KEY (subscription=? AND priority=? AND sequence=?)",
+        "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH k USING INTEGER PRIMARY KEY (rowid=?)",
+    ),
+    "READY_PLACES": ("SEARCH ready USING PRIMARY KEY (subscription=?)",),
+    "READY_FORGET_TEXTS": ("SEARCH ready USING PRIMARY KEY (subscription=? AND priority=? AND sequence=? AND via=?)",),
+    "READY_DELETE": ("SEARCH ready USING PRIMARY KEY (subscription=? AND priority=? AND sequence=? AND via=?)",),
+    "READY_DELETE_FIRST": ("SEARCH ready USING PRIMARY KEY (subscription=? AND (priority,sequence,via)<(?,?,?))",),
+    "READY_LEASE_FIRST": ("SEARCH ready USING PRIMARY KEY (subscription=?)",),
+    "READY_LEASE_ONE": ("SEARCH ready USING PRIMARY KEY (subscription=? AND priority=? AND sequence=? AND via=?)",),
+    "READY_TAKE": ("SEARCH ready USING PRIMARY KEY (subscription=? AND priority=? AND sequence=? AND via=?)",),
+    "READY_BY_KEY": ("SEARCH ready USING COVERING INDEX ready_by_key (key=?)",),
+    "READY_SCAN": ("SEARCH ready USING PRIMARY KEY (subscription=? AND priority=? AND sequence>?)",),
+    "READY_CLEAR": (
+        "SEARCH ready USING PRIMARY KEY (subscription=? AND priority=? AND sequence=? AND via=?)",
+        "LIST SUBQUERY 2",
+        "SEARCH ready USING PRIMARY KEY (subscription=?)",
+    ),
+    "LEASED_DUE": ("SEARCH leased USING PRIMARY KEY (until<?)",),
+    "LEASED_TAKE": ("SEARCH leased USING PRIMARY KEY (until=? AND subscription=? AND sequence=? AND via=?)",),
+    "LEASED_DELETE": ("SEARCH leased USING PRIMARY KEY (until=? AND subscription=? AND sequence=? AND via=?)",),
+    "LEASED_NEXT": ("SEARCH leased USING PRIMARY KEY",),
+    "DELAYED_DUE": ("SEARCH delayed USING PRIMARY KEY (due<?)",),
+    "DELAYED_DELETE": ("SEARCH delayed USING PRIMARY KEY (due=? AND subscription=? AND sequence=? AND via=?)",),
+    "DELAYED_TAKE": ("SEARCH delayed USING PRIMARY KEY (due=? AND subscription=? AND sequence=? AND via=?)",),
+    "DELAYED_NEXT": ("SEARCH delayed USING PRIMARY KEY",),
+    "DEAD_PAGE": (
+        "SEARCH d USING PRIMARY KEY (sequence>?)",
+        "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH v USING INTEGER PRIMARY KEY (rowid=?)",
+    ),
+    "DEAD_OF": ("SEARCH dead USING PRIMARY KEY (sequence=?)",),
+    "DEAD_TAKE": ("SEARCH dead USING PRIMARY KEY (sequence=? AND subscription=? AND via=?)",),
+    "PENDING_CHANGE": ("SEARCH pending USING INTEGER PRIMARY KEY (rowid=?)",),
+    "PENDING_FIND": ("SEARCH pending USING INTEGER PRIMARY KEY (rowid=?)",),
+    "PENDING_DELETE": ("SEARCH pending USING INTEGER PRIMARY KEY (rowid=?)",),
+    "DEAD_ANY": ("SEARCH dead USING PRIMARY KEY (sequence=?)",),
+    "FINISHED_FIND": ("SEARCH finished USING INTEGER PRIMARY KEY (rowid=?)",),
+    "FINISHED_DELETE": ("SEARCH finished USING INTEGER PRIMARY KEY (rowid=?)",),
+    "FINISHED_OLD": ("SEARCH finished USING INTEGER PRIMARY KEY (rowid>?)",),
+    "FINISHED_ARCHIVE": ("SEARCH finished USING INTEGER PRIMARY KEY (rowid=?)",),
+    "SUBSCRIPTION_BY_NAME": ("SEARCH subscription USING INDEX sqlite_autoindex_subscription_1 (name=?)",),
+    "SUBSCRIPTIONS_SINCE": ("SEARCH subscription USING INDEX subscription_by_version (version>?)",),
+    "SUBSCRIPTION_END": ("SEARCH subscription USING INTEGER PRIMARY KEY (rowid=?)",),
+    "VIA_FIND": ("SEARCH via USING COVERING INDEX sqlite_autoindex_via_1 (name=?)",),
+    "VIA_NAME": ("SEARCH via USING INTEGER PRIMARY KEY (rowid=?)",),
+    "STATE_READ": ("SEARCH state USING PRIMARY KEY (kind=? AND name=? AND correlation_id=?)",),
+    "STATE_DELETE": ("SEARCH state USING PRIMARY KEY (kind=? AND name=? AND correlation_id=?)",),
+    "STATE_DUE": ("SEARCH state USING INDEX state_by_due (due<?)",),
+    "STATE_NEXT": ("SEARCH state USING COVERING INDEX state_by_due (due>?)",),
+    "STATE_PAGE": ("SEARCH state USING PRIMARY KEY ((kind,name,correlation_id)>(?,?,?))",),
+}
+"""Statements that go by an index or a primary key, all the way."""
+
+SCANS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "SCHEMA_ANY": ("one row of the list of tables", ("SCAN sqlite_schema",)),
+    "CONTROL_FILE": ("a table of one row", ("SCAN control",)),
+    "KEYS_UNUSED_DELETE": (
+        "goes over all keys, when the file is vacuumed",
+        (
+            "SCAN key",
+            "LIST SUBQUERY 1",
+            "SCAN message",
+            "CREATE BLOOM FILTER",
+        ),
+    ),
+    "SEEN_FORGET": ("goes over the ids of what was pruned, when something is pruned", ("SCAN seen",)),
+    "LEASED_TAKE_MANY": (
+        "goes over the list that it is given, and seeks each",
+        (
+            "SEARCH leased USING PRIMARY KEY (until=? AND subscription=? AND sequence=? AND via=?)",
+            "LIST SUBQUERY 1",
+            "SCAN json_each VIRTUAL TABLE INDEX 1:",
+        ),
+    ),
+    "LEASED_CLEAR": (
+        "goes over what is leased, when a subscription ends",
+        (
+            "SEARCH leased USING PRIMARY KEY (until=? AND subscription=? AND sequence=? AND via=?)",
+            "LIST SUBQUERY 2",
+            "SCAN leased",
+        ),
+    ),
+    "DELAYED_CLEAR": (
+        "goes over what is delayed, when a subscription ends",
+        (
+            "SEARCH delayed USING PRIMARY KEY (due=? AND subscription=? AND sequence=? AND via=?)",
+            "LIST SUBQUERY 2",
+            "SCAN delayed",
+        ),
+    ),
+    "DEAD_CLEAR": (
+        "goes over the dead letters, when a subscription ends",
+        (
+            "SEARCH dead USING PRIMARY KEY (sequence=? AND subscription=? AND via=?)",
+            "LIST SUBQUERY 2",
+            "SCAN dead",
+        ),
+    ),
+    "PENDING_LESS_MANY": (
+        "goes over the list that it is given, and seeks each",
+        (
+            "SEARCH pending USING INTEGER PRIMARY KEY (rowid=?)",
+            "LIST SUBQUERY 1",
+            "SCAN json_each VIRTUAL TABLE INDEX 1:",
+        ),
+    ),
+    "COUNT_READY": ("counts", ("SCAN ready",)),
+    "COUNT_DELAYED": ("counts", ("SCAN delayed",)),
+    "COUNT_LEASED": ("counts", ("SCAN leased",)),
+    "COUNT_DEAD": ("counts", ("SCAN dead",)),
+    "COUNT_EACH": (
+        "counts",
+        (
+            "COMPOUND QUERY",
+            "LEFT-MOST SUBQUERY",
+            "SCAN ready",
+            "UNION ALL",
+            "SCAN delayed",
+            "USE TEMP B-TREE FOR GROUP BY",
+            "UNION ALL",
+            "SCAN leased",
+            "USE TEMP B-TREE FOR GROUP BY",
+            "UNION ALL",
+            "SCAN dead",
+            "USE TEMP B-TREE FOR GROUP BY",
+        ),
+    ),
+    "COUNT_MESSAGES": ("counts", ("SCAN message",)),
+    "COUNT_FINISHED": ("counts", ("SCAN finished",)),
+    "READY_OF": (
+        "goes over the subscriptions, and seeks the message in each",
+        (
+            "SCAN s USING COVERING INDEX subscription_by_version",
+            "SEARCH r USING PRIMARY KEY (subscription=? AND priority=? AND sequence=?)",
+        ),
+    ),
+    "LEASED_OF": ("goes over what is leased", ("SCAN leased",)),
+    "DELAYED_OF": ("goes over what is delayed", ("SCAN delayed",)),
+}
+"""Statements that go over what there is, and why they may."""
