@@ -60,6 +60,7 @@ class Putter:
         now, file, limit = transaction.now, self._file, self._settings.max_bytes
         plain = self._settings.main == "always" and not self._subscriptions.patterns
         common = stamp(0, now, 5, None, is_text=False)
+        heads: dict[Any, int] = {}
         ids: list[str] = []
         for item in items:
             if plain and len(item) == 2:
@@ -67,7 +68,10 @@ class Putter:
                 number = numbers.get(key) if type(key) is str else None
                 if number is not None and type(data) is bytes and len(data) <= limit:
                     transaction.sequence = sequence = transaction.sequence + 1
-                    value = crc32(data, crc32(str(key).encode(), (sequence ^ sequence >> 32 ^ common) & 0xFFFFFFFF))
+                    head = heads.get(key)
+                    if head is None:
+                        head = heads[key] = crc32(str(key).encode())
+                    value = crc32(data, head ^ (sequence ^ sequence >> 32 ^ common) & 0xFFFFFFFF)
                     self._messages.append((sequence, number, 5, now, value, None, None, None, None, data))
                     self._main.append((sequence, number, 5))
                     transaction.unfinished += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -95,6 +95,23 @@ class StoredMessage(NamedTuple):
             return False
 
 
+def are_plain_and_whole(messages: Iterable[StoredMessage]) -> bool:
+    """As ``is_whole`` of each, quicker, for what most messages are; False says nothing. None of them can expire."""
+    heads: dict[str, int] = {}
+    for message in messages:
+        sequence, _, key, data, priority, time, expires, metadata, envelope, value, given, _, _, _, _, _, _, _ = message
+        unusual = expires is not None or metadata is not None or envelope is not None or given is not None
+        if unusual or type(data) is not bytes or type(key) is not str:
+            return False
+        head = heads.get(key)
+        if head is None:
+            head = heads[key] = crc32(key.encode())
+        folded = sequence ^ time ^ (priority << 24)
+        if crc32(data, head ^ (folded ^ (folded >> 32)) & 0xFFFFFFFF) != value:
+            return False
+    return True
+
+
 def stamp(sequence: int, time: int, priority: int, expires: int | None, *, is_text: bool) -> int:
     """What of a message is a number, in 32 bits: a change of any one bit of it changes them."""
     folded = sequence ^ time ^ (priority << 24) ^ (is_text << 31)
@@ -107,7 +124,7 @@ def checksum(
     stamp: int, key: str, data: bytes, given_id: str | None, metadata: str | None, envelope: str | None
 ) -> int:
     """The CRC-32 of everything that a consumer gets, and of the number under which it is stored (see ``stamp``)."""
-    value = crc32(data, crc32(key.encode(), stamp))
+    value = crc32(data, stamp ^ crc32(key.encode()))
     if given_id is None and metadata is None and envelope is None:
         return value
     return crc32(f"{given_id}\0{metadata}\0{envelope}".encode(), value)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
 
 from pointsman.store import statements
 from pointsman.store.settling import Leased, Settler
-from pointsman.store.stored import StoredMessage
+from pointsman.store.stored import StoredMessage, are_plain_and_whole
 from pointsman.store.transaction import Transaction
 
+AS_STORED: Callable[[Iterable[Any]], StoredMessage] = partial(tuple.__new__, StoredMessage)
+"""As ``StoredMessage._make``, in half the time, for rows that have as many columns as it has fields."""
 DAMAGED = "it is not what was put: its checksum is wrong"
 MISSING = "the message of this delivery cannot be found"
 EXPIRED = "it expired before anybody took it"
@@ -31,8 +36,8 @@ class Taker:
             found = self._look(transaction, subscription, wanted, until, token)
             if not found:
                 break
-            if all(self.problem(transaction, each) is None for each in found):
-                self._lease_first(transaction, found, len(found))
+            if len(found) > 1 and self._all_deliverable(transaction, found):
+                self._lease_first(transaction, found)
                 taken += found
             else:
                 taken += [each for each in found if self.lease(transaction, each)]
@@ -67,6 +72,10 @@ class Taker:
         transaction.execute(statements.LEASED_ADD, (*row, key, attempts + 1, note, error))
         return True
 
+    def _all_deliverable(self, transaction: Transaction, found: list[StoredMessage]) -> bool:
+        """Whether there is nothing the matter with any of them."""
+        return are_plain_and_whole(found) or all(self.problem(transaction, each) is None for each in found)
+
     @staticmethod
     def problem(transaction: Transaction, found: StoredMessage) -> str | None:
         """Why it cannot be delivered."""
@@ -79,7 +88,7 @@ class Taker:
     ) -> list[StoredMessage]:
         try:
             rows = transaction.execute(statements.READY_FIRST, (self._prefix, until, token, subscription, count))
-            return list(map(StoredMessage._make, rows))
+            return list(map(AS_STORED, rows))
         except UnicodeDecodeError:
             places = transaction.rows(statements.READY_PLACES, (subscription, count))
             self._give_up_unreadable(transaction, list(places))
@@ -97,10 +106,7 @@ class Taker:
                 dead = Leased(number, sequence, via, priority, key, attempts, note, error)
                 self._settler.give_up(transaction, dead, DAMAGED)
 
-    def _lease_first(self, transaction: Transaction, found: list[StoredMessage], count: int) -> None:
-        if count == 1:
-            self.lease(transaction, found[0])
-            return
+    def _lease_first(self, transaction: Transaction, found: list[StoredMessage]) -> None:
         last = found[-1]
-        transaction.execute(statements.READY_LEASE_FIRST, (last.subscription, last.until, last.token, count))
+        transaction.execute(statements.READY_LEASE_FIRST, (last.subscription, last.until, last.token, len(found)))
         transaction.execute(statements.READY_DELETE_FIRST, (last.subscription, last.priority, last.sequence, last.via))
