@@ -1,0 +1,63 @@
+"""The row that each transaction begins with: does it agree with what is in the file?"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import apsw
+
+from pointsman.errors import PointsmanError
+from pointsman.patterns.dialect import find_dialect
+from pointsman.store import statements
+from pointsman.store.doctor import questions
+from pointsman.store.doctor.finding import Findings
+from pointsman.store.transaction import SECOND, Connection
+
+DAY = 24 * 3600 * SECOND
+FURTHEST = 2_000_000_000 * SECOND
+"""No lease and no delay is longer."""
+
+
+class Control(NamedTuple):
+    """What the row says."""
+
+    file: str
+    dialect: str
+    commits: int
+    sequence: int
+    time: int
+    shift: int
+    unfinished: int
+
+    @property
+    def latest(self) -> int:
+        """No delivery can be due after this."""
+        return self.time + FURTHEST
+
+
+def read_control(connection: Connection) -> Control | None:
+    """The row; None if it is not there, or is not what it should be."""
+    try:
+        file, dialect = next(iter(connection.execute(statements.CONTROL_FILE)))
+        commits, sequence, time, shift, unfinished, *_ = next(iter(connection.execute(statements.CONTROL_READ)))
+        find_dialect(dialect)
+    except (apsw.Error, UnicodeDecodeError, StopIteration, PointsmanError, ValueError):
+        return None
+    numbers = (commits, sequence, time, shift, unfinished)
+    if not all(isinstance(number, int) for number in numbers) or not isinstance(file, str):
+        return None
+    return Control(file, dialect, *numbers)
+
+
+def check_control(control: Control, connection: Connection, unfinished: int, now: float, findings: Findings) -> None:
+    """Compares it with what was counted."""
+    if control.unfinished != unfinished:
+        detail = f"{control.unfinished:,} are noted, {unfinished:,} counted"
+        findings.add("wrong-unfinished", detail=detail, count=abs(control.unfinished - unfinished))
+    highest = next(iter(connection.execute(questions.HIGHEST)))[0] or 0
+    if control.sequence < highest:
+        detail = f"{control.sequence:,} is noted, {highest:,} is the highest"
+        findings.add("wrong-sequence", detail=detail, count=highest - control.sequence)
+    ahead = control.time - control.shift - int(now * SECOND)
+    if ahead > DAY:
+        findings.add("time-ahead", detail=f"by {ahead / DAY:,.1f} days")

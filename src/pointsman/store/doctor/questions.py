@@ -1,0 +1,102 @@
+"""The statements that the doctor sends, besides those of the queue; static text with parameters."""
+
+from __future__ import annotations
+
+SCHEMA = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY name"
+INTEGRITY = "PRAGMA integrity_check(100)"
+REINDEX = "REINDEX"
+PAGE_SIZE = "PRAGMA page_size"
+
+MESSAGES = """
+SELECT m.sequence, coalesce(m.id, ?1 || m.sequence), k.text, m.body, m.priority, m.time, m.expires, m.metadata,
+    m.envelope, m.checksum, m.id, 0, 0, 0, NULL, NULL, 0, 0, m.key
+FROM message AS m LEFT JOIN key AS k ON k.id = m.key WHERE m.sequence BETWEEN ?2 AND ?3 ORDER BY m.sequence LIMIT ?4
+"""
+HIGHEST = "SELECT max(sequence) FROM message"
+COUNT = "SELECT count(*) FROM message"
+FINISHED = "SELECT sequence, time FROM finished WHERE sequence > ? ORDER BY sequence"
+PENDING = "SELECT sequence, open FROM pending WHERE sequence > ? ORDER BY sequence"
+DELIVERIES = """
+SELECT sequence, subscription, via, 'ready', priority, key, attempts, 0 FROM ready WHERE sequence > ?1
+UNION ALL
+SELECT sequence, subscription, via, 'leased', priority, key, attempts, until FROM leased WHERE sequence > ?1
+UNION ALL
+SELECT sequence, subscription, via, 'delayed', priority, key, attempts, due FROM delayed WHERE sequence > ?1
+UNION ALL
+SELECT sequence, subscription, via, 'dead', priority, key, attempts, time FROM dead WHERE sequence > ?1
+ORDER BY 1, 2, 3
+"""
+ODD_NUMBERS = """
+SELECT 'ready', count(*) FROM ready WHERE typeof(sequence) <> 'integer'
+UNION ALL SELECT 'leased', count(*) FROM leased WHERE typeof(sequence) <> 'integer'
+UNION ALL SELECT 'delayed', count(*) FROM delayed WHERE typeof(sequence) <> 'integer'
+UNION ALL SELECT 'dead', count(*) FROM dead WHERE typeof(sequence) <> 'integer'
+"""
+OPEN_MESSAGES = """
+SELECT count(*) FROM (SELECT sequence FROM ready UNION SELECT sequence FROM leased UNION SELECT sequence FROM delayed)
+"""
+SUBSCRIPTIONS = """
+SELECT id, CAST(name AS BLOB), CAST(pattern AS BLOB), CAST(dialect AS BLOB), version, gone FROM subscription ORDER BY id
+"""
+SUBSCRIPTION_WITHOUT_PATTERN = """
+UPDATE subscription SET name = ?2, pattern = NULL, dialect = ?3, version = ?4 WHERE id = ?1
+"""
+VIAS = "SELECT id FROM via"
+KEYS = "SELECT id, CAST(text AS BLOB) FROM key ORDER BY id"
+KEYS_TWICE = """
+SELECT min(id), count(*) - 1, CAST(text AS BLOB) FROM key NOT INDEXED GROUP BY CAST(text AS BLOB) HAVING count(*) > 1
+"""
+KEY_WRITE = "UPDATE key SET text = ?2 WHERE id = ?1"
+KEY_OTHERS = "SELECT id FROM key NOT INDEXED WHERE CAST(text AS BLOB) = ? AND id <> ?"
+KEY_REPLACE = (
+    "UPDATE message SET key = ?1 WHERE key = ?2",
+    "UPDATE ready SET key = ?1 WHERE key = ?2",
+    "UPDATE leased SET key = ?1 WHERE key = ?2",
+    "UPDATE delayed SET key = ?1 WHERE key = ?2",
+    "UPDATE dead SET key = ?1 WHERE key = ?2",
+    "DELETE FROM key WHERE id = ?2 AND id <> ?1",
+)
+STATES = """
+SELECT CAST(kind AS BLOB), CAST(name AS BLOB), CAST(correlation_id AS BLOB), CAST(value AS BLOB) FROM state
+"""
+STATE_ASIDE = """
+UPDATE state SET kind = ?4, due = NULL
+WHERE CAST(kind AS BLOB) = ?1 AND CAST(name AS BLOB) = ?2 AND CAST(correlation_id AS BLOB) = ?3
+"""
+TEXTS = """
+SELECT sequence, subscription, via, 'ready', CAST(note AS BLOB), CAST(error AS BLOB), NULL FROM ready
+WHERE note IS NOT NULL OR error IS NOT NULL
+UNION ALL
+SELECT sequence, subscription, via, 'leased', CAST(note AS BLOB), CAST(error AS BLOB), NULL FROM leased
+WHERE note IS NOT NULL OR error IS NOT NULL
+UNION ALL
+SELECT sequence, subscription, via, 'delayed', CAST(note AS BLOB), CAST(error AS BLOB), NULL FROM delayed
+WHERE note IS NOT NULL OR error IS NOT NULL
+UNION ALL
+SELECT sequence, subscription, via, 'dead', CAST(note AS BLOB), CAST(error AS BLOB), CAST(reason AS BLOB) FROM dead
+"""
+TEXTS_REMOVE = {
+    "ready": "UPDATE ready SET note = NULL, error = NULL WHERE sequence = ? AND subscription = ? AND via = ?",
+    "leased": "UPDATE leased SET note = NULL, error = NULL WHERE sequence = ? AND subscription = ? AND via = ?",
+    "delayed": "UPDATE delayed SET note = NULL, error = NULL WHERE sequence = ? AND subscription = ? AND via = ?",
+    "dead": """
+UPDATE dead SET note = NULL, error = NULL, reason = 'the reason is damaged'
+WHERE sequence = ? AND subscription = ? AND via = ?
+""",
+}
+TAKE_OUT = {
+    "ready": "DELETE FROM ready WHERE sequence = ? AND subscription = ? AND via = ? AND priority = ?",
+    "leased": "DELETE FROM leased WHERE sequence = ? AND subscription = ? AND via = ? AND until = ?",
+    "delayed": "DELETE FROM delayed WHERE sequence = ? AND subscription = ? AND via = ? AND due = ?",
+    "dead": "DELETE FROM dead WHERE sequence = ? AND subscription = ? AND via = ? AND time = ?",
+}
+TEXTS_OF = {
+    "ready": "SELECT note, error FROM ready WHERE sequence = ? AND subscription = ? AND via = ? AND priority = ?",
+    "leased": "SELECT note, error FROM leased WHERE sequence = ? AND subscription = ? AND via = ? AND until = ?",
+    "delayed": "SELECT note, error FROM delayed WHERE sequence = ? AND subscription = ? AND via = ? AND due = ?",
+    "dead": "SELECT note, error FROM dead WHERE sequence = ? AND subscription = ? AND via = ? AND time = ?",
+}
+READY_PUT = """
+INSERT OR REPLACE INTO ready (subscription, priority, sequence, via, key, attempts, note, error)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
