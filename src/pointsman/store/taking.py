@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+from pointsman.errors import StoreError
 from pointsman.store import statements
 from pointsman.store.settling import Leased, Settler
 from pointsman.store.stored import StoredMessage, are_plain_and_whole
@@ -62,14 +63,17 @@ class Taker:
     def lease(self, transaction: Transaction, found: StoredMessage) -> bool:
         """Leases this one, or makes it a dead letter and gives False."""
         place = (found.subscription, found.priority, found.sequence, found.via)
-        key, attempts, note, error = transaction.first(statements.READY_TAKE, place)
+        row = transaction.first(statements.READY_TAKE, place)
+        if row is None:
+            raise StoreError("store-damaged", f"the delivery of message {found.sequence} is not where it is listed")
+        key, attempts, note, error = row
         why = self.problem(transaction, found)
         if why is not None:
             dead = Leased(found.subscription, found.sequence, found.via, found.priority, key, attempts, note, error)
             self._settler.give_up(transaction, dead, why)
             return False
-        row = (found.until, found.subscription, found.sequence, found.via, found.token, found.priority)
-        transaction.execute(statements.LEASED_ADD, (*row, key, attempts + 1, note, error))
+        lease = (found.until, found.subscription, found.sequence, found.via, found.token, found.priority)
+        transaction.execute(statements.LEASED_ADD, (*lease, key, attempts + 1, note, error))
         return True
 
     def _all_deliverable(self, transaction: Transaction, found: list[StoredMessage]) -> bool:
