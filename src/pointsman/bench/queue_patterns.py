@@ -92,7 +92,7 @@ def _rows(queue: Queue, plan: PatternPlan, shapes: dict[str, tuple[str, str]]) -
         pops = {
             shape: durable(shape) if how == DURABLE else ad_hoc(patterns[place]) for shape, patterns in shapes.items()
         }
-        # The shapes take turns, in another order each time, so that SQLite's checkpoints do not always hit the same one.
+        # In turns, and in another order each time: SQLite's checkpoints shall not always hit the same shape.
         turns = (random.sample(sorted(pops), len(pops)) for _ in range(plan.pops + 1))
         times = [{shape: pops[shape]() for shape in turn} for turn in turns]
         for shape, patterns in shapes.items():

@@ -21,10 +21,9 @@ def draw_queue(measured: Mapping[str, Sequence[Any]], path: Path) -> None:
     """Writes the picture as a PNG file. Raises as ``plot.draw``."""
     pyplot = load_pyplot()
     figure, (above, below) = pyplot.subplots(2, figsize=(13, 10), layout="constrained")
-    _draw_cells(above, measured["rows"])
-    _draw_patterns(below, measured["patterns"])
-    for axes in (above, below):
+    for axes, draw in ((above, _draw_cells), (below, _draw_patterns)):
         axes.set_yscale("log")
+        draw(axes, measured)
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(which="major", axis="y", alpha=0.3)
         axes.legend(fontsize=8, ncols=4, loc="upper left")
@@ -32,23 +31,29 @@ def draw_queue(measured: Mapping[str, Sequence[Any]], path: Path) -> None:
     save(pyplot, figure, path)
 
 
-def _draw_cells(axes: Any, rows: Sequence[Row]) -> None:
+def _draw_cells(axes: Any, measured: Mapping[str, Sequence[Any]]) -> None:
     """The cells of one process at full durability, with a bar for each contender."""
+    rows: Sequence[Row] = measured["rows"]
     shown = [row for row in rows if row.durability == "full" and row.processes == 1 and row.keys == ZIPF]
     cells = [*dict.fromkeys(row.cell for row in shown)]
-    contenders = [*dict.fromkeys(row.contender for row in shown if row.contender != OURS_NEXT)]
+    contenders = {
+        row.contender: row.contender if row.acknowledges else f"{row.contender} (pop deletes)"
+        for row in shown
+        if row.contender != OURS_NEXT
+    }
     speeds = {(row.contender, row.cell): row.messages_per_second or 0.0 for row in shown}
     _bars(
         axes,
         [f"{cell.operation} x{cell.batch}" for cell in cells],
-        {name: [speeds[name, cell] for cell in cells] for name in contenders},
+        {label: [speeds[name, cell] for cell in cells] for name, label in contenders.items()},
     )
     axes.set(title="Messages a second, durability full, one process", ylabel="messages a second")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 
 
-def _draw_patterns(axes: Any, rows: Sequence[PatternRow]) -> None:
+def _draw_patterns(axes: Any, measured: Mapping[str, Sequence[Any]]) -> None:
     """The 99th percentile of each shape, and what it must stay under."""
+    rows: Sequence[PatternRow] = measured["patterns"]
     shown = [row for row in rows if row.shape != INDEX]
     shapes = [*dict.fromkeys(row.shape for row in shown)]
     times = {(row.how, row.shape): row.cpu_p99 for row in shown}

@@ -39,12 +39,7 @@ class Table(NamedTuple):
 
 def tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
     """All of them, in the order in which they are read."""
-    yield Table(
-        "Messages a second, 200 bytes each (wall clock, best of several rounds, in turns)",
-        ("what", "durability", "processes", *COLUMNS.values(), "share"),
-        2,
-        [*_cells(results["rows"])],
-    )
+    yield from _speeds(results["rows"])
     yield Table(
         "Group commit: threads put one by one, each message on disk when its call returns",
         ("contender", "threads", "messages a second"),
@@ -52,7 +47,7 @@ def tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
         [(row.contender, str(row.threads), f"{row.messages_per_second:,.0f}") for row in results["group"]],
     )
     yield Table(
-        "Milliseconds a pop by pattern (durability normal; CPU time is what is judged)",
+        "Milliseconds a pop by pattern (durability normal, so without a sync; CPU time is what is judged)",
         (
             "how",
             "shape",
@@ -95,18 +90,29 @@ def tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
     )
 
 
-def _cells(rows: Sequence[Row]) -> Iterator[Sequence[str]]:
-    """A line for each cell, and one more where a message is acknowledged with the next pop."""
+def _speeds(rows: Sequence[Row]) -> Iterator[Table]:
+    """A table for each durability and number of processes, with a line for each cell."""
     cells: dict[Cell, dict[str, Row]] = {}
     for row in rows:
         cells.setdefault(row.cell, {})[row.contender] = row
-    for cell, found in cells.items():
-        what = f"{cell.operation} x{cell.batch}" + (", distinct keys" if cell.keys == DISTINCT else "")
-        how = (cell.durability, str(cell.processes))
-        yield (what, *how, *(_speed(found[name]) for name in COLUMNS), _share(found[OURS]))
-        following = found[OURS_NEXT]
-        if following.messages_per_second is not None:
-            yield ("ack_and_pop x1", *how, _speed(following), *[""] * (len(COLUMNS) - 1), _share(following))
+    for durability, processes in dict.fromkeys((cell.durability, cell.processes) for cell in cells):
+        by = "1 process" if processes == 1 else f"{processes} processes at the same time"
+        shown = [cell for cell in cells if (cell.durability, cell.processes) == (durability, processes)]
+        yield Table(
+            f"Messages a second, durability {durability}, {by} (200 bytes; wall clock, best of several rounds)",
+            ("what", *COLUMNS.values(), "share"),
+            1,
+            [line for cell in shown for line in _lines(cell, cells[cell])],
+        )
+
+
+def _lines(cell: Cell, found: Mapping[str, Row]) -> Iterator[Sequence[str]]:
+    """The line of a cell, and one more where a message is acknowledged with the next pop."""
+    what = f"{cell.operation} x{cell.batch}" + (", distinct keys" if cell.keys == DISTINCT else "")
+    yield (what, *(_speed(found[name]) for name in COLUMNS), _share(found[OURS]))
+    following = found[OURS_NEXT]
+    if following.messages_per_second is not None:
+        yield ("ack_and_pop x1", _speed(following), *[""] * (len(COLUMNS) - 1), _share(following))
 
 
 def _speed(row: Row) -> str:
@@ -129,7 +135,7 @@ def _share(row: Row) -> str:
 
 
 def _pattern(row: Any) -> Sequence[str]:
-    times = (row.first, row.cpu_p50, row.cpu_p99, row.cpu_max, row.wall_p50, row.wall_p99, row.wall_max)
+    times = (row.first, row.cpu_p50, row.cpu_p99, row.cpu_max, row.wall_p99, row.wall_max)
     return (
         row.how,
         row.shape,

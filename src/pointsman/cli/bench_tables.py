@@ -122,10 +122,8 @@ def show_queue(results: dict[str, Any]) -> None:
 
     for disk in results["disk"]:
         typer.echo(f"File system: {disk.file_system}; a write with fdatasync: {disk.fdatasync_milliseconds:.2f} ms")
-    first, *others = tables(results)
-    _show(*first)
     typer.echo(LEGEND)
-    for table in others:
+    for table in tables(results):
         _show(*table)
 
 
