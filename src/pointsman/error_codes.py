@@ -324,6 +324,10 @@ CATALOGUE: dict[str, Entry] = {
         "The file is not a database, or SQLite finds it damaged.",
         "Run pointsman queue doctor on it; it says what is wrong and saves what can be read.",
     ),
+    "store-not-opened": Entry(
+        "The file cannot be opened for writing, or no file can be made beside it.",
+        "Check that the folder exists, that the path is not a folder, and who may write to both.",
+    ),
     "store-lost-tail": Entry(
         "The mark beside the file says that more was committed than the file holds.",
         "Run pointsman queue doctor: it says what is missing. With --repair it takes the file as it is.",

@@ -30,6 +30,8 @@ CODES: tuple[tuple[type[apsw.Error], str], ...] = (
     (apsw.FullError, "disk-full"),
     (apsw.NotADBError, "store-damaged"),
     (apsw.CorruptError, "store-damaged"),
+    (apsw.CantOpenError, "store-not-opened"),
+    (apsw.ReadOnlyError, "store-not-opened"),
 )
 FULL_DISK = {apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_TRUNCATE}
 """What a limit on the size of files looks like; SQLite calls only a full disk full."""
@@ -59,6 +61,8 @@ def open_connection(path: str, durability: str, busy_timeout: float) -> apsw.Con
     with translated(path):
         connection = apsw.Connection(path)
         try:
+            if connection.readonly("main"):
+                raise StoreError("store-not-opened", "the file may only be read", file=path)
             connection.set_busy_timeout(int(busy_timeout * 1000))
             # Before anything is set: the journal's mode is written into the file.
             connection.execute(statements.BEGIN_READ)
@@ -93,17 +97,19 @@ def prepare(connection: apsw.Connection, path: str, dialect: str | None) -> Iden
     ``store-foreign`` and ``store-mismatch``, and then leaves the file as it was.
     """
     with translated(path):
-        connection.execute(statements.BEGIN)
-        try:
-            _migrate(connection, path, dialect)
-            identity = Identity._make(next(iter(connection.execute(statements.CONTROL_FILE))))
-            if dialect is not None and dialect != identity.dialect:
-                problem = f"its keys are in the dialect {identity.dialect!r}, not {dialect!r}"
-                raise StoreError("store-mismatch", problem, file=path)
-        except BaseException:
-            connection.execute(statements.ROLLBACK)
-            raise
-        connection.execute(statements.COMMIT)
+        if _check_ours(connection, path) < schema.VERSION:
+            # Only who has something to change needs the lock, which a process that was stopped may hold.
+            connection.execute(statements.BEGIN)
+            try:
+                _migrate(connection, path, dialect)
+            except BaseException:
+                connection.execute(statements.ROLLBACK)
+                raise
+            connection.execute(statements.COMMIT)
+        identity = Identity._make(next(iter(connection.execute(statements.CONTROL_FILE))))
+    if dialect is not None and dialect != identity.dialect:
+        problem = f"its keys are in the dialect {identity.dialect!r}, not {dialect!r}"
+        raise StoreError("store-mismatch", problem, file=path)
     return identity
 
 

@@ -52,7 +52,7 @@ class Store:
         try:
             self.file, dialect = prepare(connection, self.path, settings.dialect)
             self.dialect = find_dialect(dialect)
-            self._mark = None if self.path == MEMORY else MarkFile(mark_path(self.path))
+            self._mark = None if self.path == MEMORY else _open_mark(self.path)
             self._check_mark(connection)
         except BaseException:
             connection.close()
@@ -215,6 +215,13 @@ class Store:
         self.keys.forget()
         self.subscriptions.forget()
         self.interests.forget()
+
+
+def _open_mark(path: str) -> MarkFile:
+    try:
+        return MarkFile(mark_path(path))
+    except OSError as error:
+        raise StoreError("store-not-opened", f"the mark beside it: {error.strerror}", file=path) from error
 
 
 OPEN: weakref.WeakSet[Store] = weakref.WeakSet()

@@ -3,69 +3,16 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import threading
-import traceback
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pointsman.errors import StoreError
 from pointsman.store.queue import Queue
+from tests.store.failures.processes import Gate, ended_well, fork, put_many, stored
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-
-
-class Gate:
-    """A place where one process waits until another has come to it."""
-
-    def __init__(self) -> None:
-        self._read, self._write = os.pipe()
-
-    def open(self) -> None:
-        """Lets the other go on."""
-        os.write(self._write, b"!")
-
-    def wait(self) -> None:
-        """Waits for the other."""
-        assert os.read(self._read, 1) == b"!"
-
-    def close(self) -> None:
-        """Closes both ends."""
-        os.close(self._read)
-        os.close(self._write)
-
-
-def fork(work: Callable[[], None]) -> int:
-    """Does this in a child, whose number it gives; what the child raises it prints, and ends with 1."""
-    child = os.fork()
-    if child:
-        return child
-    status = 1
-    try:
-        work()
-        status = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(status)
-
-
-def ended_well(child: int) -> bool:
-    """Waits for a child; whether it raised nothing."""
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-def put_many(queue: Queue, name: str, count: int = 50) -> None:
-    """Puts messages one by one."""
-    for number in range(count):
-        queue.put(f"{name} {number}", "orders.books")
-
-
-def stored(queue: Queue) -> list[str | bytes]:
-    """The data of all messages."""
-    return [message.data for message in queue.messages(limit=100_000)]
 
 
 def test_parent_and_child_both_put_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
@@ -108,7 +55,7 @@ def test_a_fork_in_the_middle_of_other_threads_puts_harms_neither(tmp_path: Path
         for thread in threads:
             thread.start()
         children = [fork(lambda each=each: put_many(queue, f"child {each}", 5)) for each in range(5)]  # type: ignore[misc]
-        assert all([ended_well(child) for child in children])
+        assert ended_well(*children)
         for thread in threads:
             thread.join()
         found = stored(queue)
