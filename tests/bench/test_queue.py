@@ -30,6 +30,7 @@ from pointsman.bench.queue_rows import DISTINCT, POP, POP_ACK, PUT, Cell, FanOut
 from pointsman.bench.queue_worker import APART, Worker
 from pointsman.cli import bench as command
 from pointsman.cli import bench_tables
+from pointsman.cli.bench_queue_tables import tables
 from pointsman.errors import InputError, MissingExtraError
 from pointsman.patterns import Pattern
 from pointsman.store.queue import Queue
@@ -366,6 +367,13 @@ def test_the_tables_of_a_run_say_what_a_reader_must_know(
     for title in ("durability normal, 1 process (", "durability full, 2 processes at the same time ("):
         assert title in printed
     assert not any("…" in line for line in lines)
+
+
+def test_every_line_of_a_table_has_a_text_for_each_heading(measured: dict[str, Sequence[Any]]) -> None:
+    """Otherwise numbers would stand under the wrong one."""
+    for table in tables(measured):
+        assert table.rows
+        assert {len(row) for row in table.rows} == {len(table.headings)}, table.title
 
 
 def test_a_plot_of_the_queue_is_a_png_file(measured: dict[str, Sequence[Any]], tmp_path: Path) -> None:
