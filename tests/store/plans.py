@@ -12,6 +12,7 @@ SEEKS: dict[str, tuple[str, ...]] = {
     "KEYS_IN_RANGE": ("SEARCH key USING COVERING INDEX sqlite_autoindex_key_1 (text>? AND text<?)",),
     "KEY_LAST": ("SEARCH key",),
     "MESSAGE_BY_ID": ("SEARCH message USING INDEX message_by_id (id=?)",),
+    "MESSAGE_HAS_ID": ("SEARCH message USING INTEGER PRIMARY KEY (rowid=?)",),
     "MESSAGE_READ": (
         "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)",
         "SEARCH k USING INTEGER PRIMARY KEY (rowid=?)",

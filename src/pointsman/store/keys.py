@@ -51,6 +51,8 @@ class Keys:
         """A key given as its segments, as one text. Raises ``SubjectError`` for a segment that is not one."""
         if isinstance(key, str):
             return key
+        if not isinstance(key, Sequence):
+            raise SubjectError("not-text", f"a key is a text or its segments, not {type(key).__name__}")
         separator = self.dialect.separator
         for segment in key:
             if not isinstance(segment, str) or separator in segment:

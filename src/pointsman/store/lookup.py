@@ -9,6 +9,8 @@ from pointsman.errors import SubjectError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import statements
 from pointsman.store.asking import PRIORITIES, Interest
+from pointsman.store.draft import LONGEST_ID
+from pointsman.store.settling import cut
 from pointsman.store.stored import DeadLetter, Sizes, StoredMessage
 from pointsman.store.subscriptions import MAIN, Subscription, Subscriptions
 from pointsman.store.transaction import SECOND, Connection, Transaction
@@ -85,12 +87,17 @@ def _ready_of(connection: Connection, keys: set[int], prefix: str, count: int) -
 
 def sequence_of(store: Store, connection: Connection | Transaction, id: str) -> int | None:
     """The number of the message of this id."""
+    if len(id) > LONGEST_ID or cut(id) != id:
+        # No message has such an id.
+        return None
     row = next(iter(connection.execute(statements.MESSAGE_BY_ID, (id,))), None)
     if row is not None:
         return int(row[0])
     prefix, _, number = id.rpartition("-")
-    own = prefix == store.file and number.isascii() and number.isdigit() and len(number) < 19
-    return int(number) if own else None
+    if prefix != store.file or not number.isascii() or not number.isdigit() or len(number) > 18 or number[0] == "0":
+        return None
+    has_another = next(iter(connection.execute(statements.MESSAGE_HAS_ID, (int(number),))), None) is not None
+    return None if has_another else int(number)
 
 
 def read_message(store: Store, connection: Connection | Transaction, sequence: int) -> StoredMessage | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from pointsman.errors import StoreError
+from pointsman.errors import MessageError, StoreError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import lookup, upkeep
 from pointsman.store.acknowledging import acknowledge
@@ -209,6 +209,8 @@ class Queue:
         """
         if delay is not None:
             microseconds(delay, "delay")
+        if error is not None and not isinstance(error, str):
+            raise MessageError("bad-message", f"the error is {type(error).__name__}, not text")
 
         def operation(transaction: Transaction) -> bool:
             self.store.subscriptions.refresh(transaction)

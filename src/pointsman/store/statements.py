@@ -56,6 +56,7 @@ INSERT INTO message (sequence, key, priority, time, checksum, expires, id, metad
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 MESSAGE_BY_ID = "SELECT sequence, time FROM message WHERE id = ? ORDER BY sequence DESC LIMIT 1"
+MESSAGE_HAS_ID = "SELECT 1 FROM message WHERE sequence = ? AND id IS NOT NULL"
 MESSAGE_READ = """
 SELECT m.sequence, coalesce(m.id, ?1 || m.sequence), k.text, m.body, m.priority, m.time, m.expires, m.metadata,
     m.envelope, m.checksum, m.id, 0, 0, 0, NULL, NULL, 0, 0
