@@ -34,6 +34,7 @@ class Transaction:
         "commits",
         "execute",
         "executemany",
+        "is_shifted",
         "keys",
         "now",
         "returned",
@@ -59,7 +60,9 @@ class Transaction:
             self.returned,
         ) = next(iter(connection.execute(statements.CONTROL_READ, ())))
         now = int(clock() * SECOND) + self.shift
-        if now < self.time - SECOND:
+        self.is_shifted = now < self.time - SECOND
+        """Whether the clock was found set back: to be written though nothing else is, or the time would stand still."""
+        if self.is_shifted:
             self.shift += self.time - now
         self.now: int = max(now, self.time)
         """In microseconds of the queue's time."""

@@ -207,7 +207,7 @@ class Writer:
                 group[0].run(transaction)
             else:
                 self._run_each(group, transaction)
-            changed = self.connection.total_changes() != before
+            changed = transaction.is_shifted or self.connection.total_changes() != before
             if changed:
                 transaction.finish()
             execute(statements.COMMIT)
