@@ -64,6 +64,8 @@ def open_connection(path: str, durability: str, busy_timeout: float) -> apsw.Con
             if connection.readonly("main"):
                 raise StoreError("store-not-opened", "the file may only be read", file=path)
             connection.set_busy_timeout(int(busy_timeout * 1000))
+            # Without it SQLite plans a statement anew for each value of a LIMIT, which takes longer than running it.
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             # Before anything is set: the journal's mode is written into the file.
             connection.execute(statements.BEGIN_READ)
             _check_ours(connection, path)
