@@ -7,10 +7,9 @@ from pathlib import Path
 from time import time
 from typing import Any
 
-import apsw
-
 from pointsman.bench.queue_contenders import LEASE, Contender, Execute
-from pointsman.store import schema, statements
+from pointsman.store import schema
+from pointsman.store.connection import open_connection
 
 RAW, RAW_ONE = "raw apsw, same inserts", "raw apsw, one table"
 CHECKSUM = 0x7FFFFFFF
@@ -58,20 +57,18 @@ ONE_ACK = "UPDATE message SET status = 2 WHERE id = ? AND status = 1"
 
 
 class Raw(Contender):
-    """A connection with the pragmas of the project's queue."""
+    """A connection with all the settings of the project's queue."""
 
     def __init__(self, path: Path, durability: str, tables: Sequence[str]) -> None:
-        self._connection = apsw.Connection(str(path))
-        self._connection.set_busy_timeout(10_000)
+        self._connection = open_connection(str(path), durability, 10.0)
         self._execute = self._connection.execute
         self._executemany = self._connection.executemany
-        self._execute(statements.PRAGMAS)
-        self.synchronise(durability)
         self._execute("BEGIN IMMEDIATE")
         if not self._connection.pragma("user_version"):
             for each in tables:
                 self._execute(each)
             self._connection.pragma("user_version", 1)
+            self._connection.pragma("application_id", schema.APPLICATION)
         self._execute("COMMIT")
 
     def connections(self) -> list[Execute]:
