@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import SubjectError
@@ -212,6 +212,11 @@ def dead_letters(store: Store, subscription: str | None, limit: int, after: int)
     with store.read() as connection:
         number = None if subscription is None else _subscriptions(store, connection).find(subscription).id
         rows = list(connection.execute(statements.DEAD_PAGE, (after, number, limit)))
+        if rows and len(rows) == limit:
+            # The next page begins after this message, so all of its letters belong to this one.
+            last = rows[-1][0]
+            rest = connection.execute(statements.DEAD_PAGE, (last - 1, number, -1))
+            rows = [row for row in rows if row[0] < last] + list(takewhile(lambda row: row[0] == last, rest))
         return [
             DeadLetter(
                 read_message(store, connection, sequence), sequence, name or "", route, attempts, reason, error,

@@ -265,7 +265,10 @@ class Queue:
         return self.settings.maxsize is not None and self.unfinished >= self.settings.maxsize
 
     def dead_letters(self, subscription: str | None = None, *, limit: int = 1000, after: int = 0) -> list[DeadLetter]:
-        """A page of what was given up and why, from the message number after ``after``."""
+        """A page of what was given up and why, from the message number after ``after``.
+
+        All letters of a message are on one page, which may have more than ``limit`` for it.
+        """
         return lookup.dead_letters(self.store, subscription, limit, after)
 
     # -- upkeep
