@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pointsman.errors import SubjectError
 from pointsman.patterns.dialect import Dialect
@@ -46,6 +46,21 @@ class Keys:
                 numbers.clear()
             numbers[text] = found
         return text, found
+
+    def learn(self, transaction: Transaction, keys: Iterable[object]) -> dict[str, int]:
+        """The numbers that are known, those of these keys among them: of as many as are texts, all at once."""
+        numbers = self.known(transaction)
+        texts = {key: None for key in keys if type(key) is str}
+        new = [text for text in texts if text not in numbers]
+        if len(numbers) + len(new) > KEPT:
+            numbers.clear()
+            new = [*texts]
+        for text in new:
+            Subject(text, self.dialect)
+        if new:
+            rows = transaction.executemany(statements.KEY_KNOW, [(text,) for text in new])
+            numbers.update(zip(new, (int(row[0]) for row in rows), strict=True))
+        return numbers
 
     def text(self, key: str | Sequence[object]) -> str:
         """A key given as its segments, as one text. Raises ``SubjectError`` for a segment that is not one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -55,34 +56,42 @@ class Putter:
 
     def put_each(self, items: Iterable[Draft | Sequence[Any]]) -> list[str]:
         """Puts messages, and gives their ids in their order. Raises as ``Queue.put_many``."""
-        # A loop of its own for what most messages are: data and a key, to be taken at once.
-        transaction, numbers = self._transaction, self._keys.known(self._transaction)
-        now, file, limit = transaction.now, self._file, self._settings.max_bytes
-        plain = self._settings.main == "always" and not self._subscriptions.patterns
-        common = stamp(0, now, 5, None, is_text=False)
-        heads: dict[Any, int] = {}
         ids: list[str] = []
-        for item in items:
-            if plain and len(item) == 2:
-                data, key = item[0], item[1]
-                number = numbers.get(key) if type(key) is str else None
-                if number is not None and type(data) is bytes and len(data) <= limit:
-                    transaction.sequence = sequence = transaction.sequence + 1
-                    head = heads.get(key)
-                    if head is None:
-                        head = heads[key] = crc32(str(key).encode())
-                    value = crc32(data, head ^ (sequence ^ sequence >> 32 ^ common) & 0xFFFFFFFF)
-                    self._messages.append((sequence, number, 5, now, value, None, None, None, None, data))
-                    self._main.append((sequence, number, 5))
-                    transaction.unfinished += 1
-                    ids.append(f"{file}-{sequence}")
-                    if len(ids) % CHUNK == 0:
-                        self.flush()
-                    continue
-            ids.append(self.put(item if isinstance(item, Draft) else Draft(*item)))
-        self.flush()
+        iterator = iter(items)
+        while chunk := list(islice(iterator, CHUNK)):
+            # A way of its own for what most messages are: data and a key, to be taken at once.
+            if self._settings.main == "always" and not self._subscriptions.patterns:
+                self._put_chunk(chunk, ids)
+            else:
+                ids += [self.put(_draft(item)) for item in chunk]
+            self.flush()
         self._check_size()
         return ids
+
+    def _put_chunk(self, chunk: list[Draft | Sequence[Any]], ids: list[str]) -> None:
+        transaction, now, file, limit = self._transaction, self._transaction.now, self._file, self._settings.max_bytes
+        numbers = self._keys.learn(transaction, (item[1] for item in chunk if len(item) == 2))
+        common = stamp(0, now, 5, None, is_text=False)
+        heads: dict[Any, int] = {}
+        sequence = transaction.sequence
+        for item in chunk:
+            data, key = item[0], item[1] if len(item) == 2 else None
+            number = numbers.get(key) if type(key) is str else None
+            if number is None or type(data) is not bytes or len(data) > limit:
+                transaction.sequence = sequence
+                ids.append(self.put(_draft(item)))
+                sequence = transaction.sequence
+                continue
+            sequence += 1
+            head = heads.get(key)
+            if head is None:
+                head = heads[key] = crc32(str(key).encode())
+            value = crc32(data, head ^ (sequence ^ sequence >> 32 ^ common) & 0xFFFFFFFF)
+            self._messages.append((sequence, number, 5, now, value, None, None, None, None, data))
+            self._main.append((sequence, number, 5))
+            ids.append(f"{file}-{sequence}")
+            transaction.unfinished += 1
+        transaction.sequence = sequence
 
     def put(self, draft: Draft, targets: Sequence[Target] | None = None, envelope: str | None = None) -> str:
         """Puts one message for these, or else for whoever subscribed, and gives its id. It needs a ``flush``."""
@@ -171,3 +180,7 @@ class Putter:
         if maxsize is not None and self._transaction.unfinished > maxsize:
             problem = f"it would hold {self._transaction.unfinished:,} unfinished messages, and maxsize is {maxsize:,}"
             raise StoreError("queue-full", problem)
+
+
+def _draft(item: Draft | Sequence[Any]) -> Draft:
+    return item if isinstance(item, Draft) else Draft(*item)

@@ -43,7 +43,7 @@ UPDATE control SET commits = ?, sequence = ?, time = ?, shift = ?, unfinished = 
 
 KEY_FIND = "SELECT id FROM key WHERE text = ?"
 KEY_ADD = "INSERT INTO key (text) VALUES (?) RETURNING id"
-KEY_TEXT = "SELECT text FROM key WHERE id = ?"
+KEY_KNOW = "INSERT INTO key (text) VALUES (?) ON CONFLICT (text) DO UPDATE SET text = excluded.text RETURNING id"
 KEYS_AFTER = "SELECT id, text FROM key WHERE id > ? ORDER BY id LIMIT ?"
 KEYS_IN_RANGE = "SELECT id, text FROM key WHERE text >= ? AND text < ? ORDER BY text LIMIT ?"
 KEY_LAST = "SELECT max(id) FROM key"
@@ -234,6 +234,7 @@ SUBSCRIPTIONS_SINCE = """
 SELECT id, name, pattern, dialect, lease, attempts, owner, version, gone FROM subscription WHERE version > ?
 ORDER BY version
 """
+SUBSCRIPTION_CHANGE = "UPDATE subscription SET lease = ?, attempts = ?, owner = ?, version = ? WHERE id = ?"
 SUBSCRIPTION_END = "UPDATE subscription SET gone = 1, name = name || char(0) || id, version = ? WHERE id = ?"
 VIA_FIND = "SELECT id FROM via WHERE name = ?"
 VIA_ADD = "INSERT INTO via (name) VALUES (?) RETURNING id"
