@@ -353,7 +353,11 @@ CATALOGUE: dict[str, Entry] = {
         "Open it with the settings it was made with, or leave them out.",
     ),
     "publish-refused": Entry(
-        "A message may not be published: access does not allow it, or its subject is none.",
+        "A message may not be published: access does not allow it.",
+        "The message says which rule decided; pointsman access explain tells more.",
+    ),
+    "subscribe-refused": Entry(
+        "A principal may read nothing of what it subscribes to.",
         "The message says which rule decided; pointsman access explain tells more.",
     ),
     "endless-saga": Entry(

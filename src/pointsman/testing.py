@@ -61,17 +61,23 @@ class MemoryBroker(Broker):
     async def settle(self) -> None:
         """Waits until everything that can be delivered now is delivered, and what follows from it too.
 
-        What was handed to a caller who settles it is not waited for.
+        What was handed to a caller who settles it is not waited for. Not to be called by a handler: it would wait for
+        itself. Raises ``StoreError`` (``store-closed``) unless the broker is open.
         """
         quiet = 0
         while quiet < 2:
-            rounds = self._dispatcher.rounds
-            self._dispatcher.wake()
-            while self._dispatcher.rounds == rounds:
+            dispatcher = self._runtime.dispatcher
+            rounds = dispatcher.rounds
+            dispatcher.wake()
+            while dispatcher.rounds == rounds and self._runtime.dispatcher is dispatcher:
                 await asyncio.sleep(0)
-            quiet = 0 if self._dispatcher.busy else quiet + 1
+            quiet = 0 if dispatcher.busy or dispatcher.found else quiet + 1
 
     async def advance(self, seconds: float) -> None:
-        """Moves the clock, and waits until all that this brings about is done."""
+        """Moves the clock, and waits until all that this brings about is done.
+
+        Whatever is in flight keeps its lease, as it would if the time had passed by itself.
+        """
+        await self._runtime.dispatcher.leases.extend(max(0.0, seconds))
         self.clock.advance(seconds)
         await self.settle()

@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pointsman.broker.committer import Committer
-from pointsman.broker.consumer import Consumer, Handler, as_act
-from pointsman.broker.dispatching import Dispatcher
+from pointsman.broker.consumer import Handler, as_act
 from pointsman.broker.identity import new_id
+from pointsman.broker.making import Body, make_message, read_table
 from pointsman.broker.outbox import BrokerOutbox
-from pointsman.broker.outcomes import Outcomes
-from pointsman.broker.publishing import REPLY_TO, Order, Published, Publisher
+from pointsman.broker.publishing import TEMPORARY, Order, Published
 from pointsman.broker.registration import Registration, Registrations
-from pointsman.broker.requesting import Inbox, abandoned
+from pointsman.broker.requesting import name_of_process
+from pointsman.broker.runtime import Runtime
 from pointsman.broker.sinks import Sinks
 from pointsman.broker.subscription import BrokerSubscription
-from pointsman.broker.timers import expire
-from pointsman.errors import StoreError
+from pointsman.errors import InputError, StoreError
 from pointsman.message import Message
-from pointsman.store import upkeep
 from pointsman.store.queue import Queue
 from pointsman.store.stored import Sizes
-from pointsman.store.transaction import Transaction
 from pointsman.table.routing_table import RoutingTable
 
-LOG = logging.getLogger("pointsman.broker")
-Body = bytes | str | Mapping[str, Any] | Sequence[Any]
 Ack = Literal["auto", "manual"]
 
 
@@ -53,8 +47,8 @@ class Broker:
 
     ``table`` is a ``RoutingTable``, or the path of one, for ``environment``; without one there are subscriptions only,
     in the dialect ``amqp``. Relative paths in destinations are relative to the ``folder``, by default that of the file.
-    Other settings are those of ``QueueSettings``. Belongs to one event loop; ``publish`` of several tasks at a time
-    share one sync of the disk.
+    ``grace`` is how many seconds handlers have to finish when the broker is closed. Other settings are those of
+    ``QueueSettings``. Belongs to one event loop; ``publish`` of several tasks at a time share one sync of the disk.
     """
 
     def __init__(
@@ -67,32 +61,32 @@ class Broker:
         grace: float = 30.0,
         **settings: Any,
     ) -> None:
-        self.table = _table(table, environment)
+        self.table = read_table(table, environment)
         self._path = path
         self._folder = Path(folder) if folder is not None else Path(path).parent
         self._grace = grace
         self._settings = {"dialect": self.table.dialect.name, "main": "never"} | settings
         self._registrations = Registrations()
-        self._queue: Queue | None = None
-        self._inbox: Inbox | None = None
+        self._open: Runtime | None = None
 
     # -- life
 
-    async def __aenter__(self) -> Broker:
+    async def __aenter__(self) -> Self:
+        """Opens the file and the destinations, and begins to deliver.
+
+        Raises ``InputError``, ``StoreError``, ``PatternError`` and ``AccessError``; then nothing is left open.
+        """
+        if self._open is not None:
+            raise InputError("bad-setting", "the broker is open already")
+        sinks = Sinks(self.table, self._folder, self.publish)
         queue = await asyncio.to_thread(Queue, self._path, **self._settings)
-        self._queue = queue
+        # A clock that is given may be one that a test moves; otherwise one that nobody sets.
+        patience = self._settings.get("clock", time.monotonic)
+        self._open = runtime = Runtime(queue, self.table, patience)
         try:
-            self._publisher = Publisher(queue.store, self.table, queue.settings.random)
-            self._outcomes = Outcomes(queue.store, self.table, self._publisher)
-            self._committer = Committer(queue.store)
-            self._dispatcher = Dispatcher(queue.store, self._outcomes, self._committer, self._expire)
-            self._sinks = Sinks(self.table, self._folder, self.publish)
-            await self._sinks.open()
-            await self._drop_abandoned()
-            for registration in [*self._registrations.all, *self._sinks.registrations]:
-                await self._start(registration)
-            self._dispatcher.start()
+            await runtime.open(sinks, self._registrations.all, self._grace)
         except BaseException:
+            self._open = None
             queue.close()
             raise
         return self
@@ -101,24 +95,22 @@ class Broker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Takes no more, finishes or gives back what is in flight, and closes the file."""
-        await self._dispatcher.stop(self._grace)
-        await self._sinks.close()
-        if self._inbox is not None:
-            await asyncio.to_thread(self.queue.unsubscribe, self._inbox.name)
-        self._committer.close()
-        self.queue.close()
+        runtime = self._runtime
+        try:
+            await runtime.close()
+        finally:
+            self._open = None
+            runtime.queue.close()
 
     @property
     def queue(self) -> Queue:
         """The queue that the broker is on: for its sizes, dead letters, upkeep. Raises ``StoreError`` unless open."""
-        if self._queue is None:
-            raise StoreError("store-closed", "the broker is not open: use it with 'async with'")
-        return self._queue
+        return self._runtime.queue
 
     def sizes(self) -> dict[str, Sizes]:
         """What waits for each consumer of this process, by the name of its subscription."""
-        names = [known.name for known in self.queue.subscriptions() if known.id in self._dispatcher.subscriptions]
-        return {name: self.queue.size(name) for name in names}
+        here = self._runtime.dispatcher.subscriptions
+        return {known.name: self.queue.size(known.name) for known in self.queue.subscriptions() if known.id in here}
 
     # -- publishing
 
@@ -140,13 +132,14 @@ class Broker:
 
         The subject may be given as its segments, or as a whole ``Message``. A body that is no text and no bytes is
         written as JSON. ``principal`` is who publishes; without one, access is not asked. ``fields`` are others of
-        ``Message``. Raises ``AccessError`` (``publish-refused``), ``SubjectError``, ``MessageError`` and
-        ``StoreError``; then nothing was published.
+        ``Message``. Raises ``AccessError`` (``publish-refused``), ``SubjectError``, ``MessageError``, ``RoutingError``
+        (``endless-saga``) and ``StoreError``; then nothing was published.
         """
         given = {"metadata": metadata, "id": id, "correlation_id": correlation_id} | fields
         message = self._message(subject, body, given)
         order = Order(priority, delay, expires, principal)
-        return await self._committer.run(lambda transaction: self._publisher.publish(transaction, message, order))
+        publisher = self._runtime.publisher
+        return await self._runtime.committer.run(lambda transaction: publisher.publish(transaction, message, order))
 
     async def request(
         self, subject: str | Sequence[str], body: Body = b"", *, timeout: float = 30.0, **options: Any
@@ -155,26 +148,19 @@ class Broker:
 
         Raises ``TimeoutError`` after ``timeout`` seconds. ``options`` are those of ``publish``.
         """
-        inbox = await self._open_inbox()
-        metadata = dict(options.pop("metadata", None) or {}) | {REPLY_TO: inbox.name}
-        id = options.pop("id", None) or new_id(self.queue.settings.clock())
-        correlation = options.pop("correlation_id", None) or id
-        reply = inbox.expect(correlation)
-        try:
-            await self.publish(subject, body, metadata=metadata, id=id, correlation_id=correlation, **options)
-            return await asyncio.wait_for(reply, timeout)
-        finally:
-            reply.cancel()
+        inbox = await self._runtime.inbox()
+        asked = new_id(self.queue.settings.clock()) if options.get("id") is None else options["id"]
+        return await inbox.ask(lambda given: self.publish(subject, body, **given), options | {"id": asked}, timeout)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[BrokerOutbox]:
         """A transaction of one's own on the file: what is published is there together with other changes to it."""
         with self.queue.transaction() as outbox:
-            yield BrokerOutbox(outbox, self._publisher, self._message)
+            yield BrokerOutbox(outbox, self._runtime.publisher, self._message)
 
     def outbox(self, connection: Any) -> BrokerOutbox:
-        """Publishes within the transaction that is open on a connection of the caller's, apsw's or sqlite3's."""
-        return BrokerOutbox(self.queue.outbox(connection), self._publisher, self._message)
+        """Publishes within the transaction that is open on an apsw connection of the caller's to the same file."""
+        return BrokerOutbox(self.queue.outbox(connection), self._runtime.publisher, self._message)
 
     # -- receiving
 
@@ -198,12 +184,8 @@ class Broker:
 
         def register(handler: Handler) -> Handler:
             chosen = name or f"{handler.__module__}.{handler.__qualname__}"
-            text = pattern if isinstance(pattern, str) else self.table.dialect.separator.join(pattern)
-            self._register(
-                Registration(
-                    chosen, as_act(handler), text, "", concurrency, lease, max_attempts, ack == "manual", principal
-                )
-            )
+            limits = (concurrency, lease, max_attempts, ack == "manual", principal)
+            self._register(Registration(chosen, as_act(handler), self._text(pattern), "", *limits))
             return handler
 
         return register
@@ -221,9 +203,8 @@ class Broker:
             if known is None or known.type != "handler":
                 problem = f"the table has no destination {destination!r} of the type 'handler'"
                 raise StoreError("no-destination", problem)
-            self._register(
-                Registration("", as_act(handler), None, destination, concurrency, lease, manual=ack == "manual")
-            )
+            limits = (concurrency, lease, None, ack == "manual")
+            self._register(Registration("", as_act(handler), None, destination, *limits))
             return handler
 
         return register
@@ -239,66 +220,32 @@ class Broker:
         principal: str | None = None,
     ) -> BrokerSubscription:
         """Messages as an asynchronous iterator, from now on; with a ``name`` the subscription is durable."""
-        text = pattern if isinstance(pattern, str) else self.table.dialect.separator.join(pattern)
-        chosen = name or f"temporary:{new_id(self.queue.settings.clock())}"
         subscription = BrokerSubscription(manual=ack == "manual")
-        registration = Registration(chosen, subscription.act, text, "", prefetch, lease, None, True, principal)
-        consumer = self._consumer(registration)
-        self._dispatcher.add(consumer)
-
-        async def close() -> None:
-            await self._dispatcher.remove(consumer)
-            if name is None:
-                await asyncio.to_thread(self.queue.unsubscribe, chosen)
-
-        subscription.close = close
+        chosen = name or name_of_process(TEMPORARY)
+        limits = (prefetch, lease, None, True, principal, True)
+        registration = Registration(chosen, subscription.act, self._text(pattern), "", *limits)
+        self._runtime.begin(subscription, registration, durable=name is not None)
         return subscription
 
     # -- inside
 
+    @property
+    def _runtime(self) -> Runtime:
+        if self._open is None:
+            raise StoreError("store-closed", "the broker is not open: use it with 'async with'")
+        return self._open
+
     def _register(self, registration: Registration) -> None:
         self._registrations.add(registration)
-        if self._queue is not None:
-            self._dispatcher.add(self._consumer(registration))
+        if self._open is not None:
+            try:
+                self._open.add(registration)
+            except BaseException:
+                self._registrations.all.remove(registration)
+                raise
 
-    async def _start(self, registration: Registration) -> None:
-        self._dispatcher.add(await asyncio.to_thread(self._consumer, registration))
-
-    def _consumer(self, registration: Registration) -> Consumer:
-        return registration.consumer(self.queue.store, self.table, self._publisher)
-
-    async def _open_inbox(self) -> Inbox:
-        if self._inbox is None:
-            self._inbox = inbox = Inbox()
-            store = self.queue.store
-            number = await self._committer.run(lambda transaction: inbox.make(store, transaction))
-            lease = int(self.queue.settings.lease * 1_000_000)
-            self._dispatcher.add(Consumer(number, inbox.name, inbox.act, concurrency=100, lease=lease))
-        return self._inbox
-
-    async def _drop_abandoned(self) -> None:
-        store = self.queue.store
-        for name in await self._committer.run(lambda transaction: abandoned(store, transaction)):
-            with contextlib.suppress(StoreError):
-                await asyncio.to_thread(upkeep.unsubscribe, store, name)
-
-    def _expire(self, transaction: Transaction) -> float | None:
-        return expire(transaction, self.table, self._publisher)
+    def _text(self, pattern: str | Sequence[str]) -> str:
+        return pattern if isinstance(pattern, str) else self.table.dialect.separator.join(pattern)
 
     def _message(self, subject: str | Sequence[str] | Message, body: Body, fields: Mapping[str, Any]) -> Message:
-        if isinstance(subject, Message):
-            return subject
-        text = self.queue.store.keys.text(subject)
-        given = {key: value for key, value in fields.items() if value is not None}
-        given.setdefault("id", new_id(self.queue.settings.clock()))
-        if isinstance(body, bytes | str):
-            return Message(text, body.encode() if isinstance(body, str) else body, **given)
-        return Message.from_dict({"subject": text, "body": body} | given)
-
-
-def _table(table: RoutingTable | str | Path | None, environment: str | None) -> RoutingTable:
-    if isinstance(table, RoutingTable):
-        return table
-    if table is None:
-        return RoutingTable.parse("dialect: amqp")
-    return RoutingTable.load(table, environment)
+        return make_message(self.queue.store, subject, body, fields)

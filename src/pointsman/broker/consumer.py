@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pointsman.broker.received import Received
+from pointsman.broker.threads import in_thread
 
 Act = Callable[[Received], Awaitable[Any]]
 Handler = Callable[[Received], Any]
@@ -30,6 +31,8 @@ class Consumer:
     """In microseconds."""
     manual: bool = False
     """Whether the handler itself says what became of the message."""
+    handed_over: bool = False
+    """Whether messages wait for a caller to ask for them, who takes his time."""
     in_flight: dict[Received, asyncio.Task[None]] = field(default_factory=dict)
 
     @property
@@ -44,7 +47,8 @@ def as_act(handler: Handler) -> Act:
         return handler
 
     async def act(received: Received) -> Any:
-        return await asyncio.to_thread(handler, received)
+        returned = await in_thread(handler, received)
+        return await returned if inspect.isawaitable(returned) else returned
 
     return act
 
@@ -52,10 +56,10 @@ def as_act(handler: Handler) -> Act:
 def as_answer(returned: object) -> bytes | None:
     """What a handler returned, as the body of an answer: bytes, text, or else JSON; None is no answer.
 
-    Raises ``TypeError`` for what JSON cannot hold.
+    Raises ``TypeError``, ``ValueError`` or ``RecursionError`` for what JSON cannot hold.
     """
     if returned is None or isinstance(returned, bytes):
         return returned
     if isinstance(returned, str):
         return returned.encode()
-    return json.dumps(returned, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(returned, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

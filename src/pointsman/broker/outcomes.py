@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from pointsman.broker.publishing import Order, Publisher, route_of, via
+from pointsman.broker.identity import derived_id
+from pointsman.broker.publishing import DESTINATION, Order, Publisher, route_of, via
 from pointsman.broker.state import StoredState, write_changes
 from pointsman.errors import PointsmanError
 from pointsman.message import Message
@@ -43,6 +44,7 @@ class Outcomes:
         self._table = table
         self._publisher = publisher
         self._routes = {route.name: route for route in table.routes}
+        store.settler.given_up = self._given_up
 
     def begin(self, transaction: Transaction, stored: StoredMessage, destination: str) -> Attempt | None:
         """The attempt that may be made; None if the breaker does not let it through, and it was put elsewhere."""
@@ -63,7 +65,7 @@ class Outcomes:
             return False
         self._store.settler.done(transaction, leased.sequence)
         self._report(transaction, attempt, succeeded=True)
-        self._is_over(transaction, attempt)
+        self._is_over(transaction, attempt.route, attempt.destination, attempt.stored.note)
         if answer is not None:
             self._answer(transaction, attempt, answer)
         return True
@@ -76,13 +78,10 @@ class Outcomes:
         if leased is None:
             return False
         self._report(transaction, attempt, succeeded=False)
-        last = leased.attempts >= self._store.settler.max_attempts(leased.subscription)
         if not retry:
             self._store.settler.give_up(transaction, leased._replace(error=error), "it cannot succeed")
         else:
             self._store.settler.give_back(transaction, leased, after, error)
-        if last or not retry:
-            self._is_over(transaction, attempt)
         return True
 
     def gave_back(self, transaction: Transaction, attempt: Attempt) -> bool:
@@ -112,7 +111,7 @@ class Outcomes:
         key = Key("breaker", name)
         working = Working(StoredState(transaction))
         before = working.get(key, BreakerState())
-        given = json.loads(stored.note).get("permit") if stored.note else None
+        given = _note(stored.note).get("permit")
         if given is not None and stored.attempts == 1:
             permit = Permit.from_data(given)
             if permit.way is not Way.FALLBACK and permit.generation == before.generation:
@@ -137,8 +136,8 @@ class Outcomes:
             return
         if guarded.fallback is not None:
             number = self._publisher.destination(transaction, guarded.fallback)
-            note = json.dumps({"instead_of": guarded.name})
-            self._is_over(transaction, Attempt(stored, route, guarded.name))
+            first = _note(leased.note).get("instead_of", guarded.name)
+            note = json.dumps({"instead_of": first})
             instead = via(transaction, route, guarded.name)
             moved = leased._replace(subscription=number, via=instead, attempts=0, note=note)
             self._store.settler.make_ready(transaction, moved)
@@ -162,16 +161,22 @@ class Outcomes:
             working.put(key, after)
             write_changes(transaction, self._table, working.changes)
 
-    def _is_over(self, transaction: Transaction, attempt: Attempt) -> None:
+    def _given_up(self, transaction: Transaction, leased: Leased) -> None:
+        """A delivery became a dead letter, for whatever reason."""
+        found = self._store.subscriptions.by_id.get(leased.subscription)
+        if leased.via and found is not None and found.name.startswith(DESTINATION):
+            destination = found.name.removeprefix(DESTINATION)
+            self._is_over(transaction, route_of(transaction, leased.via), destination, leased.note)
+
+    def _is_over(self, transaction: Transaction, route_name: str, destination: str, note: str | None) -> None:
         """A request that least-connections counts is in flight no more."""
-        route = self._routes.get(attempt.route)
+        route = self._routes.get(route_name)
         if route is None or route.balance is not balance.Kind.LEAST_CONNECTIONS:
             return
-        note: dict[str, Any] = json.loads(attempt.stored.note) if attempt.stored.note else {}
         key = Key("balance", route.name)
         working = Working(StoredState(transaction))
         before = working.get(key, BalanceState())
-        after = balance.finished(before, note.get("instead_of", attempt.destination))
+        after = balance.finished(before, _note(note).get("instead_of", destination))
         if after is not before:
             working.put(key, after)
             write_changes(transaction, self._table, working.changes)
@@ -181,11 +186,11 @@ class Outcomes:
         message = attempt.stored.message
         route = self._routes.get(attempt.route)
         if route is not None and route.gather is not None:
-            note: dict[str, Any] = json.loads(attempt.stored.note) if attempt.stored.note else {}
-            target = note.get("instead_of", attempt.destination)
+            target = _note(attempt.stored.note).get("instead_of", attempt.destination)
             self._gather(transaction, attempt.route, target, message, answer)
         elif "reply-to" in message.metadata:
-            reply = message.reply(answer, id=f"{message.id}/{attempt.destination or attempt.stored.subscription}")
+            who = f"{attempt.route}\0{attempt.destination or attempt.stored.subscription}"
+            reply = message.reply(answer, id=derived_id(message.id, f"reply\0{who}"))
             self._publisher.publish(transaction, reply, Order())
 
     def _gather(self, transaction: Transaction, route_name: str, target: str, message: Message, answer: bytes) -> None:
@@ -207,3 +212,9 @@ class Outcomes:
             write_changes(transaction, self._table, working.changes)
             moved = Gathering(route_name, correlation, outcome)
         self._publisher.follow(transaction, [moved], message)
+
+
+def _note(text: str | None) -> dict[str, Any]:
+    """What is known about a delivery besides its message."""
+    note: dict[str, Any] = json.loads(text) if text else {}
+    return note

@@ -12,12 +12,10 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from pointsman.broker.identity import derived_id
+from pointsman.broker.following import commands_of, result_of
 from pointsman.broker.state import StoredState, keep_reply, take_reply, write_changes
 from pointsman.errors import AccessError, RoutingError
 from pointsman.message import Message
-from pointsman.routing.gather import Gathered
-from pointsman.routing.saga import Complete
 from pointsman.store import statements
 from pointsman.store.draft import Draft
 from pointsman.store.putting import Putter, Target
@@ -34,6 +32,8 @@ LOG = logging.getLogger("pointsman.broker")
 REPLY_TO = "reply-to"
 INBOX = "inbox:"
 """Begins the names of the subscriptions that replies go to."""
+TEMPORARY = "temporary:"
+"""Begins the names of the subscriptions that end with their process."""
 DESTINATION = "destination:"
 """Begins the names of the subscriptions of the table's destinations."""
 MOST_FOLLOWING = 1000
@@ -104,6 +104,7 @@ class Publisher:
         self, transaction: Transaction, putter: Putter, message: Message, order: Order, waiting: deque[Message]
     ) -> Published:
         if message.subject.startswith(INBOX):
+            self._check_inbox(message.subject, order.principal)
             asked = self._inbox(transaction, message.subject)
             self._put(putter, message, message.subject, order, asked)
             return Published(message.id, message.subject, len(asked))
@@ -112,6 +113,8 @@ class Publisher:
             message, StoredState(transaction), now=now, random=self._random, principal=order.principal
         )
         if decision.refused is not None:
+            # Raises what is wrong with the subject, if that is why.
+            self._table.index.match(decision.subject)
             raise AccessError("publish-refused", decision.refused, text=message.subject)
         write_changes(transaction, self._table, decision.changes)
         self._keep_replies(transaction, message, decision)
@@ -153,6 +156,14 @@ class Publisher:
                 found.append(Target(number))
         return found
 
+    def _check_inbox(self, subject: str, principal: str | None) -> None:
+        """Replies are authorized as all that is published."""
+        access = self._table.access
+        if principal is not None and access is not None:
+            verdict = access.check(principal, "publish", subject)
+            if not verdict.allowed:
+                raise AccessError("publish-refused", verdict.reason, text=subject)
+
     def _inbox(self, transaction: Transaction, subject: str) -> list[Target]:
         """Who asked, unless they are gone."""
         self._store.subscriptions.refresh(transaction)
@@ -183,11 +194,11 @@ class Publisher:
             if moved.problem is not None:
                 LOG.warning("%s: %s", moved.saga if isinstance(moved, SagaMove) else moved.route, moved.problem)
             if isinstance(moved, SagaMove):
-                made += _commands(moved, cause)
+                made += commands_of(moved, cause)
             elif moved.gathered is not None:
                 to = take_reply(transaction, moved.route, moved.correlation_id)
                 if to is not None:
-                    made.append(_result(to, moved.route, moved.correlation_id, moved.gathered))
+                    made.append(result_of(to, moved.route, moved.correlation_id, moved.gathered))
         return made
 
 
@@ -202,43 +213,3 @@ def route_of(transaction: Transaction, number: int) -> str:
     """The name of the route of this number; empty for 0."""
     row = transaction.first(statements.VIA_NAME, (number,)) if number else None
     return "" if row is None else str(row[0]).partition("\0")[0]
-
-
-def _commands(moved: SagaMove, cause: Message | None) -> list[Message]:
-    """The commands of a saga; each carries the body of the event that it follows from."""
-    made: list[Message] = []
-    for action in moved.outcome.actions:
-        if isinstance(action, Complete):
-            continue
-        for command in action.commands:
-            fields: dict[str, Any] = {
-                "metadata": dict(command.metadata) | {"saga": moved.saga},
-                "correlation_id": moved.correlation_id,
-            }
-            if cause is not None:
-                what = f"{moved.saga}\0{len(made)}\0{command.subject}"
-                fields |= {
-                    "body": cause.body,
-                    "content_type": cause.content_type,
-                    "causation_id": cause.id,
-                    "id": derived_id(cause.id, what),
-                }
-            made.append(Message(command.subject, **fields))
-    return made
-
-
-def _result(to: str, route: str, correlation_id: str, gathered: Gathered) -> Message:
-    content = {
-        "result": gathered.result,
-        "source": gathered.source,
-        "answers": [list(pair) for pair in gathered.answers],
-        "missing": list(gathered.missing),
-        "reason": gathered.reason.value,
-    }
-    return Message(
-        to,
-        json.dumps(content, ensure_ascii=False).encode(),
-        metadata={"gathered": route},
-        content_type="application/json",
-        correlation_id=correlation_id,
-    )

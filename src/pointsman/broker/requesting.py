@@ -5,54 +5,101 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from pointsman.broker.publishing import INBOX
+from pointsman.broker.consumer import Consumer
+from pointsman.broker.publishing import INBOX, REPLY_TO, TEMPORARY
 from pointsman.broker.received import Received
 from pointsman.message import Message
+from pointsman.store.bell import LONGEST
 from pointsman.store.store import Store
 from pointsman.store.subscriptions import add_subscription
-from pointsman.store.transaction import Transaction
+from pointsman.store.transaction import SECOND, Transaction
+
+Publish = Callable[[Mapping[str, Any]], Awaitable[Any]]
+AT_ONCE = 100
+"""Replies that are taken at a time."""
 
 
 class Inbox:
-    """Where the replies to one broker of one process go."""
+    """Where the replies to one broker of one process go.
 
-    def __init__(self) -> None:
-        self.name = f"{INBOX}{os.getpid()}-{secrets.token_hex(6)}"
-        self._waiting: dict[str, asyncio.Future[Message]] = {}
+    ``clock`` measures how long they are waited for; ``wake`` is called for ``tick`` to be asked anew.
+    """
 
-    def expect(self, correlation_id: str) -> asyncio.Future[Message]:
-        """What the reply to this correlation id will be."""
+    def __init__(self, clock: Callable[[], float], wake: Callable[[], None]) -> None:
+        self._wake = wake
+        self.name = name_of_process(INBOX)
+        self._clock = clock
+        self._waiting: dict[str, tuple[float, asyncio.Future[Message]]] = {}
+
+    async def ask(self, publish: Publish, options: Mapping[str, Any], timeout: float) -> Message:
+        """Publishes with these options and gives the first reply. Raises ``TimeoutError``, and what publishing does."""
+        correlation = options.get("correlation_id") or options["id"]
+        metadata = dict(options.get("metadata") or {}) | {REPLY_TO: self.name}
+        reply = self.expect(correlation, timeout)
+        try:
+            await publish({**options, "metadata": metadata, "correlation_id": correlation})
+            self._wake()
+            return await reply
+        finally:
+            reply.cancel()
+
+    def expect(self, correlation_id: str, timeout: float) -> asyncio.Future[Message]:
+        """What the reply to this correlation id will be; fails with ``TimeoutError`` once ``tick`` sees it is late."""
         future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        self._waiting[correlation_id] = future
-        future.add_done_callback(lambda _: self._waiting.pop(correlation_id, None))
+        waiting = (self._clock() + timeout, future)
+        self._waiting[correlation_id] = waiting
+
+        def forget(_: asyncio.Future[Message]) -> None:
+            if self._waiting.get(correlation_id) is waiting:
+                del self._waiting[correlation_id]
+
+        future.add_done_callback(forget)
         return future
+
+    def tick(self) -> float:
+        """Ends the waits that are over, and gives how long it is until the next one is."""
+        now = self._clock()
+        for correlation_id, (deadline, future) in list(self._waiting.items()):
+            if deadline <= now and not future.done():
+                future.set_exception(TimeoutError(f"there was no reply to {correlation_id!r} in time"))
+        return min(
+            (deadline - now for deadline, future in self._waiting.values() if not future.done()), default=LONGEST
+        )
 
     async def act(self, received: Received) -> None:
         """A reply has come; one that nobody waits for any more is dropped."""
-        future = self._waiting.get(received.message.correlation_id or "")
+        _, future = self._waiting.get(received.message.correlation_id or "", (0.0, None))
         if future is not None and not future.done():
             future.set_result(received.message)
 
-    def make(self, store: Store, transaction: Transaction) -> int:
-        """The number of the subscription, which is stored."""
-        return add_subscription(transaction, self.name, None, store.dialect.name)
+    def consumer(self, store: Store, transaction: Transaction) -> Consumer:
+        """Who takes the replies; the subscription is stored."""
+        number = add_subscription(transaction, self.name, None, store.dialect.name)
+        lease = int(store.settings.lease * SECOND)
+        return Consumer(number, self.name, self.act, concurrency=AT_ONCE, lease=lease)
+
+
+def name_of_process(kind: str) -> str:
+    """A name that begins with its kind, and by which can be found whether this process is gone."""
+    return f"{kind}{os.getpid()}-{secrets.token_hex(6)}"
 
 
 def abandoned(store: Store, transaction: Transaction) -> list[str]:
-    """The inboxes of processes of this machine that are gone."""
+    """The inboxes and temporary subscriptions of processes of this machine that are gone."""
     store.subscriptions.refresh(transaction)
-    names = [name for name in store.subscriptions.by_name if name.startswith(INBOX)]
+    names = [name for name in store.subscriptions.by_name if name.startswith((INBOX, TEMPORARY))]
     return [name for name in names if not _lives(name)]
 
 
 def _lives(name: str) -> bool:
-    number: Any = name.removeprefix(INBOX).partition("-")[0]
+    number: Any = name.partition(":")[2].partition("-")[0]
     try:
         os.kill(int(number), 0)
     except ProcessLookupError:
         return False
-    except (ValueError, OSError):
+    except (ValueError, OSError, OverflowError):
         return True
     return True

@@ -14,10 +14,19 @@ from pointsman.table.routing_table import RoutingTable
 
 
 class Sinks:
-    """Opens the destinations, and makes them handlers of their deliveries."""
+    """Opens the destinations, and makes them handlers of their deliveries.
+
+    Raises ``InputError`` (``bad-destination``) for options that are wrong, before anything is opened.
+    """
 
     def __init__(self, table: RoutingTable, folder: Path, publish: Callable[[Any], Awaitable[Any]]) -> None:
-        self._destinations = [each for each in table.destinations.values() if each.type != "handler"]
+        from pointsman.broker.destinations import read_options
+
+        self._destinations = []
+        for each in table.destinations.values():
+            options = read_options(each.name, each.type, each.options, each.place)
+            if each.type != "handler":
+                self._destinations.append((each, options))
         self._folder = folder
         self._publish = publish
         self._open: list[Any] = []
@@ -26,8 +35,8 @@ class Sinks:
     async def open(self) -> None:
         """Opens all. Raises ``InputError`` (``bad-destination``), and then leaves none open."""
         try:
-            for destination in self._destinations:
-                self.registrations.append(await self._make(destination))
+            for destination, options in self._destinations:
+                self.registrations.append(await self._make(destination, options))
         except BaseException:
             await self.close()
             raise
@@ -37,10 +46,9 @@ class Sinks:
         while self._open:
             await self._open.pop().close()
 
-    async def _make(self, destination: Destination) -> Registration:
-        from pointsman.broker.destinations import make_sink, read_options
+    async def _make(self, destination: Destination, options: Any) -> Registration:
+        from pointsman.broker.destinations import make_sink
 
-        options = read_options(destination.name, destination.type, destination.options, destination.place)
         concurrency = int(getattr(options, "concurrency", 1))
         if destination.type == "subject":
             act = self._republishing(destination, options)

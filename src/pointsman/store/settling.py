@@ -77,6 +77,8 @@ class Settler:
         self._max_attempts = max_attempts
         self._backoff = backoff
         self._random = random
+        self.given_up: Callable[[Transaction, Leased], None] | None = None
+        """Told of each delivery that becomes a dead letter, within the transaction; set by a broker."""
 
     def take(self, transaction: Transaction, receipt: Receipt) -> Leased | None:
         """Ends a lease; None if it is not the caller's any more."""
@@ -145,6 +147,8 @@ class Settler:
         open_row = transaction.first(statements.PENDING_CHANGE, (sequence, -1))
         if open_row is None or open_row[0] <= 0:
             transaction.unfinished -= 1
+        if self.given_up is not None:
+            self.given_up(transaction, leased)
 
     def revive(self, transaction: Transaction, sequence: int, subscription: int, via: int) -> bool:
         """Makes a dead letter ready again, with all its attempts before it; False if there is none."""

@@ -1,0 +1,49 @@
+"""Making a message of what is given to publish, and a table of what is given to a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pointsman.broker.identity import new_id
+from pointsman.errors import MessageError
+from pointsman.message import Message
+from pointsman.store.draft import data_bytes
+from pointsman.store.store import Store
+from pointsman.table.routing_table import RoutingTable
+from pointsman.text import json_text
+
+Body = bytes | str | Mapping[str, Any] | Sequence[Any]
+
+
+def make_message(
+    store: Store, subject: str | Sequence[str] | Message, body: Body, fields: Mapping[str, Any]
+) -> Message:
+    """The message; fields that are None count as not given.
+
+    The subject may be given as its segments, or as a whole ``Message``, which has its body and fields already. A body
+    that is no text and no bytes is written as JSON. Raises ``MessageError``, ``SubjectError`` and ``StoreError``.
+    """
+    given = {key: value for key, value in fields.items() if value is not None}
+    if isinstance(subject, Message):
+        if body or given:
+            extra = ", ".join(["body"] * bool(body) + list(given))
+            raise MessageError("bad-message", f"it is a whole message already, and {extra} cannot be given besides")
+        return subject
+    now = store.settings.clock()
+    defaults: dict[str, Any] = {"id": new_id(now), "time": datetime.fromtimestamp(now, UTC)}
+    if isinstance(body, bytes | str):
+        content = data_bytes(body, store.settings.max_bytes)
+    else:
+        content = json_text.compact(body)
+        defaults["content_type"] = "application/json"
+    return Message(store.keys.text(subject), content, **defaults | given)
+
+
+def read_table(table: RoutingTable | str | Path | None, environment: str | None) -> RoutingTable:
+    """The table itself, or the one in a file; without any, one that has no routes. Raises as ``RoutingTable.load``."""
+    if isinstance(table, RoutingTable):
+        return table
+    return RoutingTable.parse("dialect: amqp") if table is None else RoutingTable.load(table, environment)
