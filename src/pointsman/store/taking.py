@@ -78,7 +78,12 @@ class Taker:
 
     def _all_deliverable(self, transaction: Transaction, found: list[StoredMessage]) -> bool:
         """Whether there is nothing the matter with any of them."""
-        return are_plain_and_whole(found) or all(self.problem(transaction, each) is None for each in found)
+        try:
+            plain = are_plain_and_whole(found)
+        except TypeError:
+            # Damage can make a text of a number.
+            plain = False
+        return plain or all(self.problem(transaction, each) is None for each in found)
 
     @staticmethod
     def problem(transaction: Transaction, found: StoredMessage) -> str | None:

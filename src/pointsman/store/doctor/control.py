@@ -11,7 +11,8 @@ from pointsman.patterns.dialect import find_dialect
 from pointsman.store import statements
 from pointsman.store.doctor import questions
 from pointsman.store.doctor.finding import Findings
-from pointsman.store.transaction import SECOND, Connection
+from pointsman.store.doctor.reading import Asked
+from pointsman.store.transaction import SECOND
 
 DAY = 24 * 3600 * SECOND
 FURTHEST = 2_000_000_000 * SECOND
@@ -35,7 +36,7 @@ class Control(NamedTuple):
         return self.time + FURTHEST
 
 
-def read_control(connection: Connection) -> Control | None:
+def read_control(connection: Asked) -> Control | None:
     """The row; None if it is not there, or is not what it should be."""
     try:
         file, dialect = next(iter(connection.execute(statements.CONTROL_FILE)))
@@ -49,7 +50,7 @@ def read_control(connection: Connection) -> Control | None:
     return Control(file, dialect, *numbers)
 
 
-def check_control(control: Control, connection: Connection, unfinished: int, now: float, findings: Findings) -> None:
+def check_control(control: Control, connection: Asked, unfinished: int, now: float, findings: Findings) -> None:
     """Compares it with what was counted."""
     if control.unfinished != unfinished:
         detail = f"{control.unfinished:,} are noted, {unfinished:,} counted"

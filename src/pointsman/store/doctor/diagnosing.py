@@ -15,6 +15,7 @@ from pointsman.store.doctor.control import Control, check_control, read_control
 from pointsman.store.doctor.faults import Fault, faults_of
 from pointsman.store.doctor.finding import Diagnosis, Findings, Sample
 from pointsman.store.doctor.names import check_names, read_names
+from pointsman.store.doctor.reading import Asked
 from pointsman.store.doctor.standing import Survey
 from pointsman.store.doctor.structure import check_header, check_integrity, check_schema
 from pointsman.store.doctor.tail import check_log, check_mark, read_mark
@@ -22,7 +23,6 @@ from pointsman.store.doctor.texts import check_texts
 from pointsman.store.doctor.wal import read_log
 from pointsman.store.importing.opening import opened
 from pointsman.store.mark import Mark
-from pointsman.store.transaction import Connection
 
 Progress = Callable[[int, int], None]
 """Is told how many messages of how many were looked at."""
@@ -80,7 +80,7 @@ def _diagnose(path: Path, clock: Callable[[], float], progress: Progress | None)
 
 
 def _look_through(
-    connection: Connection,
+    connection: Asked,
     control: Control,
     mark: Mark | None,
     findings: Findings,
@@ -99,7 +99,7 @@ def _look_through(
 
 
 def _count(
-    connection: Connection,
+    connection: Asked,
     control: Control,
     findings: Findings,
     counts: dict[str, int],
@@ -122,7 +122,7 @@ def _count(
         findings.add("unreadable-message", Sample(first, about=about), count=last - first + 1)
 
 
-def highest(connection: Connection, control: Control) -> int:
+def highest(connection: Asked, control: Control) -> int:
     """The highest number that a message can have; what cannot be asked is not counted."""
     try:
         return max(control.sequence, next(iter(connection.execute(questions.HIGHEST)))[0] or 0)

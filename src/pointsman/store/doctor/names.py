@@ -12,17 +12,17 @@ from pointsman.store.doctor import questions
 from pointsman.store.doctor.control import Control
 from pointsman.store.doctor.faults import Names
 from pointsman.store.doctor.finding import Findings, Sample
-from pointsman.store.transaction import Connection
+from pointsman.store.doctor.reading import Asked
 
 
-def read_names(connection: Connection, control: Control) -> Names:
+def read_names(connection: Asked, control: Control) -> Names:
     """What deliveries can refer to."""
     subscriptions = {row[0]: bool(row[5]) for row in connection.execute(questions.SUBSCRIPTIONS)}
     routes = frozenset(row[0] for row in connection.execute(questions.VIAS))
     return Names(subscriptions, routes, control.latest)
 
 
-def damaged_keys(connection: Connection, dialect: Dialect) -> Iterator[tuple[int, bytes]]:
+def damaged_keys(connection: Asked, dialect: Dialect) -> Iterator[tuple[int, bytes]]:
     """Keys that the dialect of the queue does not have."""
     for number, text in connection.execute(questions.KEYS):
         try:
@@ -31,7 +31,7 @@ def damaged_keys(connection: Connection, dialect: Dialect) -> Iterator[tuple[int
             yield number, text or b""
 
 
-def damaged_subscriptions(connection: Connection) -> Iterator[tuple[int, bytes, str]]:
+def damaged_subscriptions(connection: Asked) -> Iterator[tuple[int, bytes, str]]:
     """Subscriptions that cannot be read, with their names and what is wrong."""
     for number, name, pattern, dialect, _, gone in connection.execute(questions.SUBSCRIPTIONS):
         if gone:
@@ -45,7 +45,7 @@ def damaged_subscriptions(connection: Connection) -> Iterator[tuple[int, bytes, 
             yield number, name or b"", str(error)
 
 
-def check_names(connection: Connection, control: Control, findings: Findings) -> None:
+def check_names(connection: Asked, control: Control, findings: Findings) -> None:
     """Looks for keys and subscriptions that cannot be read, and for keys that are there twice."""
     for number, text in damaged_keys(connection, find_dialect(control.dialect)):
         findings.add("damaged-key", Sample(key=shown(text), about=f"key {number}"))

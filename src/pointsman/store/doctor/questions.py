@@ -41,6 +41,7 @@ SELECT id, CAST(name AS BLOB), CAST(pattern AS BLOB), CAST(dialect AS BLOB), ver
 SUBSCRIPTION_WITHOUT_PATTERN = """
 UPDATE subscription SET name = ?2, pattern = NULL, dialect = ?3, version = ?4 WHERE id = ?1
 """
+LAST_VERSION = "SELECT coalesce(max(version), 0) FROM subscription"
 VIAS = "SELECT id FROM via"
 KEYS = "SELECT id, CAST(text AS BLOB) FROM key ORDER BY id"
 KEYS_TWICE = """
@@ -100,3 +101,83 @@ READY_PUT = """
 INSERT OR REPLACE INTO ready (subscription, priority, sequence, via, key, attempts, note, error)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
+LIKE_MESSAGE = {
+    "ready": "UPDATE OR REPLACE ready SET key = ?, priority = ? WHERE sequence = ? AND subscription = ? AND via = ?",
+    "leased": "UPDATE leased SET key = ?, priority = ? WHERE sequence = ? AND subscription = ? AND via = ?",
+    "delayed": "UPDATE delayed SET key = ?, priority = ? WHERE sequence = ? AND subscription = ? AND via = ?",
+    "dead": "UPDATE dead SET key = ?, priority = ? WHERE sequence = ? AND subscription = ? AND via = ?",
+}
+
+# -- from another file, which is attached as source
+
+UNSYNCED = "PRAGMA synchronous = OFF"
+"""For a file that is new: if the power fails, it is made again."""
+ATTACH = "ATTACH ? AS source"
+COPY_MESSAGES = """
+INSERT OR IGNORE INTO main.message SELECT * FROM source.message WHERE sequence BETWEEN ? AND ? ORDER BY sequence LIMIT ?
+RETURNING sequence
+"""
+COPY_KEYS = """
+INSERT OR IGNORE INTO main.key SELECT * FROM source.key NOT INDEXED WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?
+RETURNING id
+"""
+COPY_ROWS = (
+    "INSERT OR IGNORE INTO main.subscription SELECT * FROM source.subscription NOT INDEXED WHERE ?1 IS NOT NULL",
+    "INSERT OR IGNORE INTO main.via SELECT * FROM source.via NOT INDEXED WHERE ?1 IS NOT NULL",
+    "INSERT OR IGNORE INTO main.pending SELECT * FROM source.pending WHERE sequence > ?",
+    "INSERT OR IGNORE INTO main.finished SELECT * FROM source.finished WHERE sequence > ?",
+)
+COPY_STATE = (
+    "INSERT OR IGNORE INTO main.seen SELECT * FROM source.seen",
+    "INSERT OR IGNORE INTO main.state SELECT * FROM source.state",
+)
+COPY_DELIVERIES = {
+    "ready": "INSERT OR IGNORE INTO main.ready SELECT * FROM source.ready WHERE sequence > ?",
+    "leased": "INSERT OR IGNORE INTO main.leased SELECT * FROM source.leased WHERE sequence > ?",
+    "delayed": "INSERT OR IGNORE INTO main.delayed SELECT * FROM source.delayed WHERE sequence > ?",
+    "dead": "INSERT OR IGNORE INTO main.dead SELECT * FROM source.dead WHERE sequence > ?",
+}
+PLACES = {
+    "ready": (
+        "SELECT subscription, priority, sequence, via FROM source.ready ORDER BY 1, 2, 3, 4",
+        "SELECT subscription, priority, sequence, via FROM source.ready ORDER BY 1 DESC, 2 DESC, 3 DESC, 4 DESC",
+    ),
+    "leased": (
+        "SELECT until, subscription, sequence, via FROM source.leased ORDER BY 1, 2, 3, 4",
+        "SELECT until, subscription, sequence, via FROM source.leased ORDER BY 1 DESC, 2 DESC, 3 DESC, 4 DESC",
+    ),
+    "delayed": (
+        "SELECT due, subscription, sequence, via FROM source.delayed ORDER BY 1, 2, 3, 4",
+        "SELECT due, subscription, sequence, via FROM source.delayed ORDER BY 1 DESC, 2 DESC, 3 DESC, 4 DESC",
+    ),
+    "dead": (
+        "SELECT sequence, subscription, via FROM source.dead ORDER BY 1, 2, 3",
+        "SELECT sequence, subscription, via FROM source.dead ORDER BY 1 DESC, 2 DESC, 3 DESC",
+    ),
+}
+COPY_PLACE = {
+    "ready": """
+INSERT OR IGNORE INTO main.ready SELECT * FROM source.ready
+WHERE subscription = ? AND priority = ? AND sequence = ? AND via = ?
+""",
+    "leased": """
+INSERT OR IGNORE INTO main.leased SELECT * FROM source.leased
+WHERE until = ? AND subscription = ? AND sequence = ? AND via = ?
+""",
+    "delayed": """
+INSERT OR IGNORE INTO main.delayed SELECT * FROM source.delayed
+WHERE due = ? AND subscription = ? AND sequence = ? AND via = ?
+""",
+    "dead": """
+INSERT OR IGNORE INTO main.dead SELECT * FROM source.dead WHERE sequence = ? AND subscription = ? AND via = ?
+""",
+}
+SOURCE_HIGHEST = "SELECT max(sequence) FROM source.message"
+SOURCE_LAST_KEY = "SELECT max(id) FROM source.key NOT INDEXED"
+AFTER_COPY = """
+UPDATE control SET sequence = max(sequence, ?1, (SELECT coalesce(max(sequence), 0) FROM message)),
+    commits = commits + 1, subscriptions = max(subscriptions, (SELECT coalesce(max(version), 0) FROM subscription)) + 1,
+    keys = keys + 1, returned = returned + 1
+"""
+CONTROL_TAKE_OVER = "UPDATE control SET file = ?, time = ?, shift = ?"
+CONTROL_MARK = "SELECT commits, sequence FROM control"

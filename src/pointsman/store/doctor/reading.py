@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import apsw
 
@@ -13,6 +13,13 @@ Read = Callable[[int, int, int], list[Row]]
 PAGE = 1000
 FAILURES = 20_000
 """After so many attempts that failed, what is left is taken for lost."""
+
+
+class Asked(Protocol):
+    """What can be asked: a connection, or a transaction of the queue."""
+
+    def execute(self, statement: str, parameters: Row = ..., /) -> Any:
+        """Runs a statement and gives its rows."""
 
 
 class Unreadable(NamedTuple):

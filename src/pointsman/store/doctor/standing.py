@@ -10,9 +10,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from pointsman.store.doctor import questions
-from pointsman.store.doctor.reading import Row, Unreadable, each_row
+from pointsman.store.doctor.reading import Asked, Row, Unreadable, each_row
 from pointsman.store.stored import StoredMessage
-from pointsman.store.transaction import Connection
 
 
 class Known(NamedTuple):
@@ -62,7 +61,7 @@ class Standing(NamedTuple):
 class Survey:
     """Goes over all messages, in flat memory; ``lost`` are the numbers whose rows could not be read."""
 
-    def __init__(self, connection: Connection, file: str, last: int) -> None:
+    def __init__(self, connection: Asked, file: str, last: int) -> None:
         self._connection = connection
         self._prefix = f"{file}-"
         self._last = last

@@ -9,14 +9,14 @@ import apsw
 from pointsman.store import schema
 from pointsman.store.doctor import questions
 from pointsman.store.doctor.finding import Findings, Sample
-from pointsman.store.transaction import Connection
+from pointsman.store.doctor.reading import Asked
 
 INDEX_ONLY = re.compile(r"row \d+ missing from index|wrong # of entries in index|non-unique entry in index")
 """What SQLite says when an index, and nothing else, is wrong."""
 FAILED = (apsw.Error, UnicodeDecodeError)
 
 
-def check_integrity(connection: Connection, findings: Findings) -> None:
+def check_integrity(connection: Asked, findings: Findings) -> None:
     """Takes over what SQLite's own check says."""
     try:
         lines = [str(row[0]) for row in connection.execute(questions.INTEGRITY)]
@@ -28,7 +28,7 @@ def check_integrity(connection: Connection, findings: Findings) -> None:
         findings.add(code, Sample(about=line), detail="" if code == "index-damage" else line[:200])
 
 
-def check_schema(connection: Connection, findings: Findings) -> None:
+def check_schema(connection: Asked, findings: Findings) -> None:
     """Compares tables and indexes with those of a new file; what others have made in the file is theirs."""
     expected = _expected()
     try:
