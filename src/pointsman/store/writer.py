@@ -3,19 +3,21 @@
 Whoever calls puts its operation in line. If nobody leads, it leads: it runs all that stand in line, commits once, tells
 the others, and makes the first of those who came meanwhile the next leader. A call that nobody joins pays nothing for
 it, for no thread but its own takes part.
+
+A caller may be interrupted anywhere, as by a key that ends the program. So each step can be repeated: a request leaves
+the line only when it is done or its caller gave it up, and whoever leads next undoes what was left open.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock, get_ident
 from typing import Any, Generic, TypeVar
 
 import apsw
 
-from pointsman.errors import StoreError
 from pointsman.store import statements
 from pointsman.store.connection import as_store_error, translated
 from pointsman.store.transaction import Transaction
@@ -29,22 +31,34 @@ GROUP = 1000
 class Request(Generic[Result]):
     """An operation that stands in line, and what became of it."""
 
-    __slots__ = ("done", "error", "gate", "leads", "operation", "result")
+    __slots__ = ("error", "gate", "group", "operation", "result")
 
     def __init__(self, operation: Operation[Result] | None) -> None:
         self.operation = operation
         """None if the caller only wants to lead."""
         self.result: Any = None
         self.error: BaseException | None = None
-        self.done = False
+        self.group: Group | None = None
+        """Those with whom it was last run."""
         self.gate: Lock | None = None
         """Held until the request is done, or its caller is to lead."""
-        self.leads = False
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it is known what became of it."""
+        return self.group is not None and self.group.is_settled
 
     def run(self, transaction: Transaction) -> None:
         """Runs the operation, and keeps its result."""
+        self.error = None
         if self.operation is not None:
             self.result = self.operation(transaction)
+
+    def wake(self) -> None:
+        """Lets the caller go on; to do so twice is no mistake."""
+        if self.gate is not None:
+            with suppress(RuntimeError):
+                self.gate.release()
 
     def outcome(self) -> Result:
         """The result; raises what went wrong."""
@@ -52,6 +66,18 @@ class Request(Generic[Result]):
             raise self.error
         result: Result = self.result
         return result
+
+
+class Group:
+    """Requests that are run in one transaction, and are all done at the same instant."""
+
+    __slots__ = ("is_settled", "requests")
+
+    def __init__(self, requests: Sequence[Request[Any]]) -> None:
+        self.requests = requests
+        self.is_settled = False
+        for request in requests:
+            request.group = self
 
 
 class Writer:
@@ -72,20 +98,25 @@ class Writer:
         self._undone = undone
         self._mutex = Lock()
         self._line: deque[Request[Any]] = deque()
-        self._led = False
-        self._leader: int | None = None
+        self._leader: Request[Any] | None = None
+        self._owner: int | None = None
 
     @property
     def is_led_by_caller(self) -> bool:
         """Whether the thread that asks is in the middle of a transaction of its own."""
-        return self._leader == get_ident()
+        return self._owner == get_ident()
 
     def run(self, operation: Operation[Result]) -> Result:
         """What the operation gives, once it is on disk; raises what it raises, and then nothing of it is left."""
         request = Request(operation)
-        self._enter(request)
-        if not request.done:
-            self._lead()
+        try:
+            self._enter(request)
+            if not request.is_done:
+                self._lead()
+                self._leave(request)
+        except BaseException:
+            self._leave(request)
+            raise
         return request.outcome()
 
     def run_many(self, operations: Sequence[Operation[Any]]) -> list[Request[Any]]:
@@ -93,15 +124,15 @@ class Writer:
         requests = [Request(operation) for operation in operations]
         with self._leading():
             for start in range(0, len(requests), GROUP):
-                self._run(requests[start : start + GROUP])
+                self._run(Group(requests[start : start + GROUP]))
         return requests
 
     @contextmanager
     def exclusive(self) -> Iterator[Transaction]:
         """A transaction of the caller's own: committed at the end of the block, undone if that raises."""
         with self._leading(), translated(self._path):
-            self.connection.execute(statements.BEGIN)
             try:
+                self._begin()
                 transaction = Transaction(self.connection, self._clock)
                 yield transaction
                 transaction.finish()
@@ -126,92 +157,86 @@ class Writer:
         """Puts a request in line, and returns when it is done or its caller leads."""
         with self._mutex:
             self._line.append(request)
-            if not self._led:
-                self._led = True
+            if self._leader is None:
+                self._leader = request
                 return
-            request.gate = Lock()
-            request.gate.acquire()
-        try:
-            request.gate.acquire()
-        except BaseException:
-            self._leave(request)
-            raise
-
-    def _leave(self, request: Request[Any]) -> None:
-        """The caller was interrupted while it stood in line."""
-        with self._mutex:
-            if request in self._line:
-                self._line.remove(request)
-        if request.leads:
-            self._hand_over()
+            request.gate = gate = Lock()
+            gate.acquire()
+        gate.acquire()
 
     def _lead(self) -> None:
+        """Runs those in line, up to the next who wants to lead for a purpose of its own."""
         with self._mutex:
-            group = [self._line.popleft()]
-            while self._line and self._line[0].operation is not None and len(group) < GROUP:
-                group.append(self._line.popleft())
-        try:
-            self._run(group)
-        finally:
-            self._hand_over()
+            requests: list[Request[Any]] = []
+            for request in self._line:
+                if request.operation is None or len(requests) == GROUP:
+                    break
+                requests.append(request)
+            group = Group(requests)
+        self._run(group)
 
     @contextmanager
     def _leading(self) -> Iterator[None]:
         """The caller leads, for a purpose of its own."""
         request: Request[None] = Request(None)
-        self._enter(request)
-        with self._mutex:
-            self._line.popleft()
-        self._leader = get_ident()
         try:
+            self._enter(request)
+            self._owner = get_ident()
             yield
-        finally:
-            self._leader = None
-            self._hand_over()
+            self._leave(request)
+        except BaseException:
+            self._leave(request)
+            raise
 
-    def _hand_over(self) -> None:
+    def _leave(self, request: Request[Any]) -> None:
+        """A request's caller goes: wakes those who are done, and the next leader. May be called again."""
+        line = self._line
         with self._mutex:
-            following = self._line[0] if self._line else None
-            self._led = following is not None
-            if following is not None and following.gate is not None:
-                following.leads = True
-                following.gate.release()
+            if self._leader is request:
+                self._owner = None
+                while line and (line[0] is request or line[0].is_done):
+                    line[0].wake()
+                    line.popleft()
+                self._leader = line[0] if line else None
+            elif request in line and not request.is_done:
+                line.remove(request)
+            if self._leader is not None:
+                self._leader.wake()
 
-    def _run(self, group: list[Request[Any]]) -> None:
-        """Runs requests in one transaction; each then has its result or its error."""
+    def _run(self, group: Group) -> None:
+        """Runs requests in one transaction; each then has its result or its error.
+
+        Raises only what interrupted the caller. Unless they were committed by then, the others are run by who leads
+        next.
+        """
         try:
             self._commit(group)
-        except BaseException as error:
-            # What stopped this thread is not what the others did.
-            ours = error if isinstance(error, Exception) else StoreError("store-failed", f"interrupted: {error!r}")
-            for request in group:
-                request.error = request.error or ours
-            if not isinstance(error, Exception):
-                raise
-        finally:
-            for request in group:
-                request.done = True
-                if request.gate is not None:
-                    request.gate.release()
+        except Exception as error:
+            for request in group.requests:
+                request.error = request.error or error
+            group.is_settled = True
 
-    def _commit(self, group: list[Request[Any]]) -> None:
-        execute = self.connection.execute
+    def _commit(self, group: Group) -> None:
+        is_last = False
         try:
-            execute(statements.BEGIN)
-        except apsw.Error as error:
-            raise as_store_error(error, self._path) from error
-        try:
+            self._begin()
             before = self.connection.total_changes()
             transaction = Transaction(self.connection, self._clock)
-            if len(group) == 1:
-                group[0].run(transaction)
+            if len(group.requests) == 1:
+                group.requests[0].run(transaction)
             else:
-                self._run_each(group, transaction)
+                self._run_each(group.requests, transaction)
             changed = transaction.is_shifted or self.connection.total_changes() != before
             if changed:
                 transaction.finish()
-            execute(statements.COMMIT)
+            is_last = True
+            self.connection.execute(statements.COMMIT)
+            group.is_settled = True
         except BaseException as error:
+            if is_last and not isinstance(error, Exception) and not self.connection.in_transaction:
+                # The interruption came after the commit.
+                group.is_settled = True
+                raise
             self._roll_back()
             if isinstance(error, apsw.Error | UnicodeDecodeError):
                 raise as_store_error(error, self._path) from error
@@ -219,7 +244,13 @@ class Writer:
         if changed:
             self._committed(transaction)
 
-    def _run_each(self, group: list[Request[Any]], transaction: Transaction) -> None:
+    def _begin(self) -> None:
+        if self.connection.in_transaction:
+            # Somebody was interrupted before it could undo it.
+            self._roll_back()
+        self.connection.execute(statements.BEGIN)
+
+    def _run_each(self, group: Sequence[Request[Any]], transaction: Transaction) -> None:
         """Each in a part of the transaction of its own, so that one that fails leaves the others alone."""
         execute = self.connection.execute
         for request in group:
@@ -239,6 +270,6 @@ class Writer:
             execute(statements.RELEASE)
 
     def _roll_back(self) -> None:
+        self._undone()
         if self.connection.in_transaction:
             self.connection.execute(statements.ROLLBACK)
-        self._undone()
