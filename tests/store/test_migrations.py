@@ -147,7 +147,7 @@ def test_an_empty_file_becomes_a_queue(path: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_an_error_of_the_store(tmp_path: Path) -> None:
     """And it is not made."""
-    with pytest.raises(StoreError, match="store-failed"):
+    with pytest.raises(StoreError, match="store-not-opened"):
         Queue(tmp_path / "nowhere" / "queue.db")
     assert not (tmp_path / "nowhere").exists()
 
