@@ -219,11 +219,19 @@ def dead_letters(store: Store, subscription: str | None, limit: int, after: int)
             rows = [row for row in rows if row[0] < last] + list(takewhile(lambda row: row[0] == last, rest))
         return [
             DeadLetter(
-                read_message(store, connection, sequence), sequence, name or "", route, attempts, reason, error,
+                _if_readable(store, connection, sequence), sequence, name or "", route, attempts, reason, error,
                 time / SECOND,
             )
             for sequence, _, _, name, route, attempts, reason, error, time in rows
         ]  # fmt: skip
+
+
+def _if_readable(store: Store, connection: Connection, sequence: int) -> StoredMessage | None:
+    """The message of this number; None, too, if a text of it is none any more."""
+    try:
+        return read_message(store, connection, sequence)
+    except UnicodeDecodeError:
+        return None
 
 
 def subscriptions(store: Store) -> list[Subscription]:

@@ -71,6 +71,14 @@ def test_the_dead_letter_says_why(tmp_path: Path) -> None:
         assert letter.message.data == b"\0"
 
 
+def test_a_dead_letter_of_which_nothing_can_be_read_is_listed_without_its_message(tmp_path: Path) -> None:
+    """One message that is beyond reading keeps nobody from looking at the dead letters."""
+    with Queue(damaged(tmp_path / "queue.db", DAMAGES["its metadata are no text"])) as queue:
+        queue.pop_many(10)
+        (letter,) = queue.dead_letters()
+        assert (letter.sequence, letter.message) == (2, None)
+
+
 def test_to_read_a_text_that_is_none_is_the_projects_error(tmp_path: Path) -> None:
     """Reading is not taking: it says that the file is damaged, and changes nothing."""
     with Queue(damaged(tmp_path / "queue.db", DAMAGES["its metadata are no text"])) as queue:
