@@ -1,0 +1,192 @@
+"""Pruning, purging, replaying and giving room back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pointsman.errors import InputError, MessageError, StoreError
+from pointsman.store import upkeep
+from pointsman.store.queue import Queue
+from pointsman.store.stored import Sizes
+from tests.store.clock import Clock
+from tests.store.conftest import Open
+
+
+def finish(queue: Queue, count: int = 1000) -> None:
+    """Takes the first messages and acknowledges them."""
+    queue.ack_many(queue.pop_many(count))
+
+
+def test_prune_deletes_what_is_done(queue: Queue) -> None:
+    """And nothing else."""
+    queue.put_many((str(number), "a") for number in range(4))
+    finish(queue, 2)
+    queue.pop()
+    assert queue.prune() == 2
+    assert [message.data for message in queue.messages()] == ["2", "3"]
+    assert queue.size() == Sizes(ready=1, delayed=0, leased=1, dead=0, done=0, archived=0)
+    assert queue.prune() == 0
+
+
+def test_prune_leaves_what_was_done_lately(queue: Queue, clock: Clock) -> None:
+    """The age counts from when it was done, not from when it was put."""
+    queue.put_many([(b"1", "a"), (b"2", "a")])
+    finish(queue, 1)
+    clock.forward(10)
+    finish(queue, 1)
+    assert queue.prune(10.5) == 0
+    assert queue.prune(10) == 1
+    assert [message.data for message in queue.messages()] == [b"2"]
+
+
+def test_archived_messages_are_kept(queue: Queue) -> None:
+    """They are not pruned any more, and can be replayed."""
+    queue.put_many([(b"1", "a"), (b"2", "a")])
+    finish(queue, 1)
+    assert queue.prune(archive=True) == 1
+    assert (queue.size().archived, queue.size().done) == (1, 0)
+    assert queue.prune() == 0
+    assert queue.prune(archive=True) == 0
+    assert queue.replay() == 1
+    assert (queue.size().archived, queue.unfinished) == (0, 2)
+    assert [message.data for message in queue.pop_many(9)] == [b"1", b"2"]
+
+
+@pytest.mark.parametrize("older_than", [-1, "1", float("nan"), None])
+def test_an_age_is_a_number_of_seconds(queue: Queue, older_than: Any) -> None:
+    """Otherwise nothing is pruned."""
+    queue.put(b"1")
+    finish(queue)
+    with pytest.raises(MessageError):
+        queue.prune(older_than)
+    assert queue.size().done == 1
+
+
+def test_purge_deletes_every_message_and_keeps_the_subscriptions(queue: Queue, clock: Clock) -> None:
+    """Whatever its status; numbers go on, and leases of the past are of no use."""
+    queue.subscribe("all", "#")
+    queue.put_many((str(number), "old.key") for number in range(3))
+    queue.put(b"delayed", delay=1)
+    leased = queue.pop()
+    assert queue.pop("old.*") is not None
+    assert queue.purge() == 4
+    assert (queue.size(), queue.unfinished) == (Sizes(0, 0, 0, 0, 0, 0), 0)
+    clock.forward(1000)
+    assert leased is not None
+    assert not queue.ack(leased)
+    queue.put(b"new", "old.key")
+    assert [message.data for message in queue.pop_many(9, subscription="all")] == [b"new"]
+    message = queue.pop("old.*")
+    assert message is not None
+    assert message.sequence == 5
+
+
+def test_replay_makes_ready_what_is_done(queue: Queue) -> None:
+    """From a number on; what is not done stays as it is."""
+    queue.put_many((str(number), "a") for number in range(1, 6))
+    finish(queue, 3)
+    leased = queue.pop()
+    assert queue.replay(2) == 2
+    assert queue.replay(2) == 0
+    assert queue.replay(100) == 0
+    assert [message.data for message in queue.pop_many(9)] == ["2", "3", "5"]
+    assert leased is not None
+    assert queue.ack(leased)
+
+
+def test_replay_is_for_one_subscription(queue: Queue) -> None:
+    """It gets what matches its pattern, also what it never had; others get nothing."""
+    queue.put_many([(b"1", "a"), (b"2", "b")])
+    queue.subscribe("a", "a")
+    queue.put_many([(b"3", "a"), (b"4", "b")])
+    finish(queue)
+    queue.ack_many(queue.pop_many(9, subscription="a"))
+    assert queue.unfinished == 0
+    assert queue.replay(subscription="a") == 2
+    assert queue.unfinished == 2
+    assert queue.pop() is None
+    assert [message.data for message in queue.pop_many(9, subscription="a")] == [b"1", b"3"]
+    with pytest.raises(StoreError, match="no-subscription"):
+        queue.replay(subscription="nobody")
+
+
+@pytest.mark.parametrize("start", [-1, "1", 1.0, None, True])
+def test_replay_begins_at_a_number(queue: Queue, start: Any) -> None:
+    """Otherwise nothing is replayed, and no subscription is made."""
+    with pytest.raises(InputError, match="bad-setting"):
+        queue.replay(start)
+    if start is not None:
+        with pytest.raises(InputError, match="bad-setting"):
+            queue.subscribe("all", "#", start=start)
+    assert queue.subscriptions() == []
+
+
+def test_much_upkeep_is_done_in_pages(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it, however the pages fall."""
+    monkeypatch.setattr(upkeep, "PAGE", 3)
+    for many in (2, 3, 4, 6, 7):
+        queue.subscribe("all", "#")
+        queue.put_many((str(number), "a") for number in range(many))
+        finish(queue)
+        queue.ack_many(queue.pop_many(99, subscription="all"))
+        assert queue.replay() == many
+        assert queue.replay(subscription="all") == many
+        finish(queue)
+        assert queue.unsubscribe("all") == many
+        assert queue.prune(archive=True) == many
+        assert queue.replay() == many
+        finish(queue)
+        assert queue.prune() == many
+        assert queue.messages() == []
+
+
+def room(path: Path) -> int:
+    """The size of the file and of its log."""
+    return sum(each.stat().st_size for each in path.parent.glob(f"{path.name}*") if not each.name.endswith("-shm"))
+
+
+def test_vacuum_gives_room_back(open_file: Open, path: Path) -> None:
+    """The file is smaller, and what is in it is still there."""
+    queue = open_file()
+    queue.put_many((b"x" * 10_000, f"key.{number}") for number in range(200))
+    finish(queue, 199)
+    queue.prune()
+    before = room(path)
+    queue.vacuum()
+    assert room(path) < before / 10
+    message = queue.pop("key.*")
+    assert message is not None
+    assert message.routing_key == "key.199"
+
+
+def test_vacuum_forgets_keys_that_no_message_has(open_file: Open) -> None:
+    """Also in another process, which had them in memory."""
+    one, two = open_file(), open_file()
+    for queue in (one, two):
+        queue.put(b"1", "gone")
+        queue.put(b"2", "kept")
+        assert queue.pop("gone") is not None
+    for queue in (one, two):
+        queue.purge()
+    one.put(b"3", "kept")
+    one.vacuum()
+    with one.store.read() as connection:
+        assert [row[0] for row in connection.execute("SELECT text FROM key")] == ["kept"]
+    two.put(b"4", "gone")
+    two.put(b"5", "kept")
+    assert [message.data for message in one.pop_many(9, "gone")] == [b"4"]
+    assert [message.data for message in two.pop_many(9, "kept")] == [b"3", b"5"]
+    assert one.get(one.messages()[0].id) is not None
+
+
+def test_size_is_of_one_subscription_or_of_all(queue: Queue) -> None:
+    """The empty name is the queue itself; done and archived are whole messages."""
+    queue.subscribe("a", "a")
+    queue.put_many([(b"1", "a"), (b"2", "b")])
+    assert queue.size() == Sizes(ready=3, delayed=0, leased=0, dead=0, done=0, archived=0)
+    assert (queue.size("").ready, queue.size("a").ready) == (2, 1)
+    with pytest.raises(StoreError, match="no-subscription"):
+        queue.size("nobody")
