@@ -133,6 +133,17 @@ def test_the_next_pop_acknowledges_the_message_before_it(tmp_path: Path) -> None
     contender.close()
 
 
+@pytest.mark.parametrize("kind", CONTENDERS)
+def test_a_checkpoint_moves_what_was_put_to_the_file(kind: Callable[[Path, str], Contender], tmp_path: Path) -> None:
+    """Nothing is left of it in the write-ahead log for the pops to pay."""
+    contender = kind(tmp_path, "normal")
+    contender.fill(items_of(contender, 30))
+    contender.checkpoint()
+    _, written, moved = next(iter(contender.connections()[0]("PRAGMA wal_checkpoint(PASSIVE)")))
+    assert written == moved > 0
+    contender.close()
+
+
 def test_those_whose_pop_deletes_say_so() -> None:
     """They promise less, and are marked."""
     assert [kind.acknowledges for kind in (LiteQueue, PersistQueue, Huey, DiskCache)] == [True, True, False, False]

@@ -1,7 +1,8 @@
 """Putting and popping: every contender in every cell that it can do.
 
 The contenders of a cell take turns, several rounds each: when the machine is busy for a while, it is so for all of
-them. Each has a fresh file for each cell. Before a round of pops its file is filled up to the same number of messages.
+them. Each has a fresh file for each cell. Before a round of pops its file is filled up to the same number of messages,
+and what that left in the write-ahead log is moved to the file.
 """
 
 from __future__ import annotations
@@ -99,8 +100,9 @@ def measure(cell: Cell, plan: CellPlan, processes: Sequence[Process], folder: st
     """A row for each contender, of which those that cannot do it have no speed."""
     rows = {each: Row(each.name, *cell, acknowledges=each.acknowledges) for each in CONTENDERS}
     runs = [Run(each.name, cell, plan, processes, folder) for each in CONTENDERS if can(each, cell)]
-    for _ in range(plan.rounds):
-        for run in runs:
+    for number in range(plan.rounds):
+        # There and back, so that nobody always comes after the same one.
+        for run in runs if number % 2 == 0 else reversed(runs):
             run.round()
     for contender, run in zip((each for each in CONTENDERS if can(each, cell)), runs, strict=True):
         rows[contender] = run.end(rows[contender])

@@ -80,6 +80,10 @@ class Contender(ABC):
         found = {LEVELS[next(iter(execute("PRAGMA synchronous")))[0]] for execute in self.connections()}
         return ", ".join(sorted(found))
 
+    def checkpoint(self) -> None:
+        """Moves what is in the write-ahead log to the file, so that nobody pays for it later."""
+        list(self.connections()[0]("PRAGMA wal_checkpoint(PASSIVE)"))
+
     def fill(self, items: Sequence[Any]) -> None:
         """Puts messages that are to be popped, in the fastest way it has."""
         if self.puts_batches:

@@ -48,6 +48,7 @@ class Worker:
     def fill(self, name: str, count: int) -> None:
         """Puts messages to be popped."""
         self._open[name].fill(self._items(name, count))
+        self._open[name].checkpoint()
 
     def prepare(self, name: str, count: int, batch: int) -> None:
         """Makes messages to be put."""
