@@ -16,7 +16,7 @@ import pytest
 
 from pointsman.bench import queue as bench
 from pointsman.bench import queue_data, queue_disk, queue_fan_out, queue_group, queue_patterns
-from pointsman.bench.queue_cells import ALL_CELLS, CONTENDERS, CellPlan, Run, can
+from pointsman.bench.queue_cells import ALL_CELLS, CellPlan, Run, can
 from pointsman.bench.queue_contenders import OURS, OURS_NEXT, Contender, Pointsman, PointsmanNext
 from pointsman.bench.queue_fan_out import FanOutPlan
 from pointsman.bench.queue_group import GroupPlan
@@ -27,7 +27,7 @@ from pointsman.bench.queue_processes import Failed, running
 from pointsman.bench.queue_raw import RAW, RawSame
 from pointsman.bench.queue_required import required
 from pointsman.bench.queue_rows import DISTINCT, POP, POP_ACK, PUT, Cell, FanOutRow, PatternRow, Row
-from pointsman.bench.queue_worker import APART, Worker
+from pointsman.bench.queue_worker import APART, CONTENDERS, Worker
 from pointsman.cli import bench as command
 from pointsman.cli import bench_tables
 from pointsman.cli.bench_queue_tables import tables

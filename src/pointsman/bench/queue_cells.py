@@ -13,23 +13,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from pointsman.bench.queue_contenders import OURS_NEXT, Contender, Pointsman, PointsmanNext
-from pointsman.bench.queue_peers import DiskCache, Huey, LiteQueue, PersistQueue
+from pointsman.bench.queue_contenders import OURS_NEXT, Contender
+from pointsman.bench.queue_peers import PEERS
 from pointsman.bench.queue_processes import Failed, Process, running, together
-from pointsman.bench.queue_raw import RAW, RawOne, RawSame
+from pointsman.bench.queue_raw import RAW
 from pointsman.bench.queue_rows import DISTINCT, POP, POP_ACK, PUT, Cell, Row
+from pointsman.bench.queue_worker import CONTENDERS
 
 Progress = Callable[[str], object]
-CONTENDERS: tuple[type[Contender], ...] = (
-    Pointsman,
-    PointsmanNext,
-    RawSame,
-    RawOne,
-    LiteQueue,
-    PersistQueue,
-    Huey,
-    DiskCache,
-)
 STEPS = ((PUT, 1), (PUT, 100), (PUT, 1000), (POP, 1), (POP, 1000), (POP_ACK, 1), (POP_ACK, 100))
 ALL_CELLS = (
     *(
@@ -166,6 +157,3 @@ class Run:
             missing = most - max(self._left, 0)
             self._processes[0].ask("fill", self._name, missing)
             self._left = most
-
-
-PEERS = frozenset(each.name for each in (LiteQueue, PersistQueue, Huey, DiskCache))

@@ -26,6 +26,10 @@ class Contender(ABC):
     puts_batches: ClassVar[bool] = True
     pops_batches: ClassVar[bool] = True
 
+    @abstractmethod
+    def __init__(self, folder: Path, durability: str) -> None:
+        """Opens its file in a folder, and makes it if it is not there."""
+
     def item(self, body: bytes, key: str) -> Any:
         """What ``put`` takes; made before the time is measured."""
         return body, key

@@ -16,6 +16,7 @@ from pointsman.bench.queue_contenders import Contender, Execute
 from pointsman.errors import MissingExtraError
 
 LITEQUEUE, PERSIST, HUEY, DISKCACHE = "litequeue", "persist-queue", "huey", "diskcache"
+PEERS = (LITEQUEUE, PERSIST, HUEY, DISKCACHE)
 PACKAGES = {"litequeue": LITEQUEUE, "persistqueue": PERSIST, "huey.storage": HUEY, "diskcache": DISKCACHE}
 
 

@@ -7,11 +7,10 @@ from typing import Any
 
 from pointsman.bench.queue_contenders import OURS
 from pointsman.bench.queue_patterns import DURABLE, INDEX
-from pointsman.bench.queue_peers import DISKCACHE, HUEY, LITEQUEUE, PERSIST
+from pointsman.bench.queue_peers import PEERS
 from pointsman.bench.queue_rows import POP, POP_ACK, PUT, FanOutRow, PatternRow, Row
 from pointsman.bench.required import Required
 
-PEERS = (LITEQUEUE, PERSIST, HUEY, DISKCACHE)
 SHARES = {1: 0.7, 1000: 0.6}
 """Of the speed of the same inserts by hand that must be reached, by the size of a batch."""
 DURABLE_MILLISECONDS, AD_HOC_MILLISECONDS = 1.0, 20.0

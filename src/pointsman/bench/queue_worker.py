@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -18,9 +17,17 @@ from pointsman.bench.queue_peers import DiskCache, Huey, LiteQueue, PersistQueue
 from pointsman.bench.queue_raw import RawOne, RawSame
 from pointsman.bench.queue_rows import DISTINCT, POP_ACK, PUT
 
-CONTENDERS: dict[str, Callable[[Path, str], Contender]] = {
-    each.name: each for each in (Pointsman, PointsmanNext, RawSame, RawOne, LiteQueue, PersistQueue, Huey, DiskCache)
-}
+CONTENDERS: tuple[type[Contender], ...] = (
+    Pointsman,
+    PointsmanNext,
+    RawSame,
+    RawOne,
+    LiteQueue,
+    PersistQueue,
+    Huey,
+    DiskCache,
+)
+BY_NAME = {each.name: each for each in CONTENDERS}
 APART = 10**9
 """Between the first numbers of two processes."""
 
@@ -37,7 +44,7 @@ class Worker:
 
     def open(self, name: str, folder: str, durability: str, keys: str) -> str:
         """Opens a contender, and gives what its commits wait for."""
-        contender = CONTENDERS[name](Path(folder), durability)
+        contender = BY_NAME[name](Path(folder), durability)
         self._open[name] = contender
         self._taken[name] = []
         self._distinct = keys == DISTINCT
