@@ -18,7 +18,7 @@ class Receipt(NamedTuple):
     """What a lease is known by.
 
     >>> Receipt(1700000000000000, 0, 7, 0, 123456789).text
-    '60a24181e4000-0-7-0-75bcd15-15b1'
+    '60a24181e4000-0-7-0-75bcd15-4c17'
     """
 
     until: int
