@@ -1,9 +1,9 @@
 """The long form of the crash test.
 
-    python -m tests.crash [--rounds 300] [--seed 1]
+    python -m tests.crash [--rounds 300] [--broker-rounds 100] [--seed 1]
 
-Kills real processes so many times, and says what the promises of docs/guarantees.md came to. Exits with 1 if one was
-broken; the folder with the queue and the journals is then kept, and named.
+Kills producers and consumers of a queue, and then brokers, so many times, and says what the promises of
+docs/guarantees.md came to. Exits with 1 if one was broken; the folder with the files and the journals is then kept.
 """
 
 from __future__ import annotations
@@ -14,29 +14,43 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.crash.rounds import Rounds
+from tests.crash.broker_rounds import BrokerRounds
+from tests.crash.rounds import Outcome, Rounds
 
 
 def main() -> int:
     """The crash test with the options of the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.crash", description="Kill processes and see what is lost.")
-    parser.add_argument("--rounds", type=int, default=300, help="how often a process is killed (default: 300)")
+    parser.add_argument("--rounds", type=int, default=300, help="kills of producers and consumers (default: 300)")
+    parser.add_argument("--broker-rounds", type=int, default=100, help="kills of brokers (default: 100)")
     parser.add_argument("--seed", type=int, default=1, help="chooses who is killed when (default: 1)")
     options = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="pointsman-crash-"))
-    end = "\r" if sys.stderr.isatty() else ""
-    show = (lambda text: print(text, end=end, file=sys.stderr, flush=True)) if end else (lambda _: None)
-    outcome = Rounds(folder, options.seed).run(options.rounds, show)
-    for name, count in outcome.counts.items():
-        print(f"{name}: {count:,}")
+    failed = False
+    for part, kind, rounds in (("queue", Rounds, options.rounds), ("broker", BrokerRounds, options.broker_rounds)):
+        if rounds:
+            folder = Path(tempfile.mkdtemp(prefix="pointsman-crash-"))
+            outcome = kind(folder, options.seed).run(rounds, show)
+            failed = report(part, outcome, folder) or failed
+    return int(failed)
+
+
+def show(text: str) -> None:
+    """Says how far it has come, to somebody who looks."""
+    if sys.stderr.isatty():
+        print(f"\r{text}", end="", file=sys.stderr, flush=True)
+
+
+def report(part: str, outcome: Outcome, folder: Path) -> bool:
+    """Prints what came of it; whether a promise was broken."""
+    print(f"The {part}: " + ", ".join(f"{name} {count:,}" for name, count in outcome.counts.items()))
     for wrong in outcome.wrong[:20]:
         print(f"broken: {wrong}")
     if outcome.wrong:
         print(f"{len(outcome.wrong)} promises broken; everything is in {folder}")
-        return 1
+        return True
     shutil.rmtree(folder)
     print("every promise was kept")
-    return 0
+    return False
 
 
 if __name__ == "__main__":

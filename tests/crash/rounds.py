@@ -40,6 +40,11 @@ class Worker:
     process: subprocess.Popen[bytes]
 
 
+def ended_by_itself(folder: Path, worker: Worker) -> str:
+    """What is said of a worker that nobody killed."""
+    return f"{worker.name} ended by itself: {(folder / f'{worker.name}.errors').read_text()[-2000:]}"
+
+
 class Rounds:
     """Workers of every role on one queue in a folder."""
 
@@ -118,8 +123,7 @@ class Rounds:
 
     def _kill(self, worker: Worker) -> None:
         if worker.process.poll() is not None:
-            errors = (self._folder / f"{worker.name}.errors").read_text()[-2000:]
-            self.outcome.wrong.append(f"{worker.name} ended by itself: {errors}")
+            self.outcome.wrong.append(ended_by_itself(self._folder, worker))
             return
         worker.process.kill()
         worker.process.wait()

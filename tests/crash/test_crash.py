@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.crash.broker_rounds import BrokerRounds
 from tests.crash.rounds import Rounds
 
 ROUNDS = 20
@@ -15,4 +16,13 @@ def test_nothing_is_lost_when_producers_and_consumers_are_killed(tmp_path: Path)
     assert outcome.wrong == []
     assert outcome.counts["kills"] >= ROUNDS
     for happened in ("put", "deliveries", "acknowledged", "delivered again"):
+        assert outcome.counts[happened] > 0, f"nothing was tested: {happened} {outcome.counts}"
+
+
+def test_state_and_deliveries_agree_when_brokers_are_killed(tmp_path: Path) -> None:
+    """What was published is handled; sagas and their commands, gatherings and their results are there together."""
+    outcome = BrokerRounds(tmp_path, seed=20).run(ROUNDS)
+    assert outcome.wrong == []
+    assert outcome.counts["kills"] >= ROUNDS
+    for happened in ("published", "orders", "gatherings"):
         assert outcome.counts[happened] > 0, f"nothing was tested: {happened} {outcome.counts}"
