@@ -27,6 +27,8 @@ UNDO = "ROLLBACK TO one"
 SCHEMA_ANY = "SELECT 1 FROM sqlite_schema LIMIT 1"
 CONTROL_LOCK = "UPDATE control SET commits = commits WHERE one = 1"
 
+ANY_TABLE = "SELECT 1 FROM sqlite_schema LIMIT 1"
+
 # -- control
 
 CONTROL_NEW = "INSERT INTO control VALUES (1, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0)"

@@ -19,7 +19,7 @@ from pointsman.store.asking import Interests
 from pointsman.store.bell import Bell
 from pointsman.store.connection import MEMORY, open_connection, prepare, translated
 from pointsman.store.keys import Keys
-from pointsman.store.mark import Mark, MarkFile, mark_path
+from pointsman.store.mark import Mark, MarkFile, mark_path, parse_mark
 from pointsman.store.putting import PutSettings, Putter
 from pointsman.store.settings import QueueSettings
 from pointsman.store.settling import Settler
@@ -50,6 +50,7 @@ class Store:
         self._lock = Lock()
         connection = open_connection(self.path, settings.durability, settings.busy_timeout)
         try:
+            self._check_not_emptied(connection)
             self.file, dialect = prepare(connection, self.path, settings.dialect)
             self.dialect = find_dialect(dialect)
             self._mark = None if self.path == MEMORY else _open_mark(self.path)
@@ -67,6 +68,19 @@ class Store:
         self.settler = Settler(self.subscriptions, settings.max_attempts, settings.backoff, settings.random)
         self.taker = Taker(self.file, self.settler)
         self._putting = PutSettings(settings.main, settings.max_bytes, settings.maxsize, int(settings.dedupe * SECOND))
+
+    def _check_not_emptied(self, connection: apsw.Connection) -> None:
+        """Before tables are made: a log of which SQLite reads nothing must not be written over."""
+        try:
+            mark = parse_mark(mark_path(self.path).read_bytes())
+        except OSError:
+            return
+        with translated(self.path):
+            is_empty = connection.execute(statements.ANY_TABLE).fetchone() is None
+            if mark is not None and mark.commits and is_empty:
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+                problem = f"the mark says that {mark.commits:,} transactions were committed, and the file is empty"
+                raise StoreError("store-lost-tail", problem, file=self.path)
 
     def _check_mark(self, connection: apsw.Connection) -> None:
         mark = None if self._mark is None else self._mark.read()

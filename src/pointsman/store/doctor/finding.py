@@ -110,6 +110,8 @@ class Action:
     count: int = 1
     file: str | None = None
     """A file that it made."""
+    is_salvage: bool = False
+    """Whether that file is to be used in the place of the damaged one."""
 
     def as_dict(self) -> dict[str, Any]:
         """The action for a machine."""

@@ -27,7 +27,8 @@ def salvage(path: Path, code: str) -> list[Action]:
             copied = _copy(path, source, target)
             if copied.messages:
                 break
-    actions = [Action(code, f"copied {copied.messages:,} messages into {target.name}", copied.messages, str(target))]
+    done = f"copied {copied.messages:,} messages into {target.name}"
+    actions = [Action(code, done, copied.messages, str(target), is_salvage=True)]
     for first, last in copied.lost:
         which = f"messages {first:,} to {last:,}" if last > first else f"message {first:,}"
         actions.append(Action("unreadable-message", f"{which} cannot be read", last - first + 1))
