@@ -58,8 +58,8 @@ class CellPlan(NamedTuple):
         return self.single if cell.batch == 1 else self.batched
 
 
-FULL = CellPlan(ALL_CELLS, 5, 0.25, 5_000, 40_000)
-QUICK = CellPlan(QUICK_CELLS, 2, 0.1, 2_000, 20_000)
+FULL = CellPlan(ALL_CELLS, 8, 0.2, 5_000, 40_000)
+QUICK = CellPlan(QUICK_CELLS, 4, 0.06, 2_000, 20_000)
 
 
 def run_cells(plan: CellPlan, directory: Path, progress: Progress) -> list[Row]:
