@@ -380,6 +380,10 @@ CATALOGUE: dict[str, Entry] = {
         "A text that should be the receipt of a leased message is none.",
         "Give what pointsman queue pop --lease has printed, the whole of it.",
     ),
+    "no-output": Entry(
+        "The standard output is closed, or what it goes to has no room.",
+        "See where the output is sent to. A message that could not be printed can be taken again at once.",
+    ),
     # Taking over the messages of another queue
     "source-not-queue": Entry(
         "The file to import is no SQLite database, or has no table of messages as MiniQ and litequeue make them.",

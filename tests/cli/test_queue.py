@@ -184,6 +184,19 @@ def test_a_message_that_cannot_be_printed_is_given_back(filled: Path) -> None:
         assert (queue.size("").ready, queue.size("").leased) == (5, 0)
 
 
+@pytest.mark.parametrize("output", [">&-", "> /dev/full"])
+def test_an_output_that_takes_nothing_is_an_error_and_the_message_is_given_back(filled: Path, output: str) -> None:
+    """Closed, or on a disk that is full; no traceback."""
+    for command in ("pop", "pop --json -n 3", "peek", "tail"):
+        script = f"{POINTSMAN} queue {command} {filled} {output}"
+        result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert "no-output" in result.stderr
+        assert "Traceback" not in result.stderr
+    with Queue(filled) as queue:
+        assert (queue.size("").ready, queue.size("").leased) == (5, 0)
+
+
 def test_peek_shows_what_would_be_taken_and_leaves_it(file: Path) -> None:
     """As a table, in which nothing can change the terminal, and as lines of JSON."""
     with Queue(file) as queue:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from pointsman.cli.queue_open import open_queue, read_duration
-from pointsman.cli.queue_show import visible
+from pointsman.cli.queue_show import visible, write_text
 from pointsman.errors import InputError, StoreError
 
 if TYPE_CHECKING:
@@ -71,12 +71,16 @@ def _put_one(queue: Queue, data: str | None, draft: Draft) -> None:
     if len(read) > limit:
         raise StoreError("too-large", f"the data is longer than {limit:,} bytes")
     given = queue.put_many([draft._replace(data=read)])
-    typer.echo(visible(given[0]))
+    write_text(visible(given[0]))
 
 
 def _input(data: str | None) -> BinaryIO:
     """The data as it was typed, byte by byte, or the standard input."""
-    return sys.stdin.buffer if data is None or data == "-" else io.BytesIO(os.fsencode(data))
+    if data is not None and data != "-":
+        return io.BytesIO(os.fsencode(data))
+    if sys.stdin is None:
+        raise InputError("bad-usage", "the standard input is closed, and no data are given")
+    return sys.stdin.buffer
 
 
 def _check(

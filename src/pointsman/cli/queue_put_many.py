@@ -10,10 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-import typer
-
 from pointsman.cli.queue_progress import shown
-from pointsman.cli.queue_show import visible
+from pointsman.cli.queue_show import visible, write_text
 from pointsman.errors import PointsmanError, StoreError
 from pointsman.message import Message
 from pointsman.patterns.subject import Subject
@@ -64,7 +62,7 @@ def _put_all(queue: Queue, name: str, total: int | None, entries: Iterator[Entry
     with shown(name, total) as advance:
         for group in _groups(entries):
             ids = queue.store.write(partial(_put_group, queue, name, group))
-            typer.echo("\n".join(map(visible, ids)))
+            write_text("\n".join(map(visible, ids)))
             advance(sum(entry.size for entry in group))
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Sequence
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from pointsman.errors import InputError
 from pointsman.text.timestamp import format_timestamp
 
 if TYPE_CHECKING:
@@ -81,10 +85,39 @@ def write_lines(values: Iterable[Any]) -> None:
 
 
 def write(data: bytes) -> None:
-    """Writes bytes to the standard output as they are, and does not return before they are out."""
-    output = typer.get_binary_stream("stdout")
-    output.write(data)
-    output.flush()
+    """Writes bytes to the standard output as they are, and does not return before they are out.
+
+    Raises BrokenPipeError if nobody reads them any more, and else ``InputError`` (``no-output``).
+    """
+    with _checked_output():
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+def write_text(text: str) -> None:
+    """Writes lines to the standard output, above a bar that may be shown there; raises as ``write`` does."""
+    with _checked_output():
+        typer.echo(text)
+
+
+def discard_output() -> None:
+    """What is written from now on, and what was not yet, goes nowhere: otherwise Python would fail as it ends."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)
+
+
+@contextmanager
+def _checked_output() -> Iterator[None]:
+    if sys.stdout is None:
+        raise InputError("no-output", "the standard output is closed")
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        discard_output()
+        raise InputError("no-output", f"the standard output cannot be written to: {error.strerror}") from None
 
 
 def moment(seconds: float, *, whole: bool = False) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import select
 import sys
 from collections import deque
@@ -14,7 +13,7 @@ import typer
 
 from pointsman.cli.output import AsJson
 from pointsman.cli.queue_open import AskedPattern, QueueFile, open_queue
-from pointsman.cli.queue_show import MESSAGE_COLUMNS, Table, message_data, message_row, write_lines
+from pointsman.cli.queue_show import MESSAGE_COLUMNS, Table, discard_output, message_data, message_row, write_lines
 
 if TYPE_CHECKING:
     from pointsman.patterns.pattern import Pattern
@@ -142,10 +141,7 @@ def _until_nobody_reads() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        # Python flushes what is left when it ends, which would fail again.
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, sys.stdout.fileno())
-        os.close(nothing)
+        discard_output()
 
 
 def _is_closed() -> bool:

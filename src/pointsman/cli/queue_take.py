@@ -81,8 +81,9 @@ def _data(message: StoredMessage, *, keep: bool) -> dict[str, object]:
 
 def _text(body: bytes, *, single: bool) -> bytes:
     """One message is printed as it is, unless a person reads it; of several, each ends its line."""
-    whole = single and not sys.stdout.isatty()
-    return body if whole or body.endswith(b"\n") else body + b"\n"
+    read_by_person = sys.stdout is not None and sys.stdout.isatty()
+    as_it_is = (single and not read_by_person) or body.endswith(b"\n")
+    return body if as_it_is else body + b"\n"
 
 
 def ack(
