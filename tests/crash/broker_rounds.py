@@ -15,7 +15,7 @@ from tests.crash.broker_verdict import broken_promises, gather
 from tests.crash.broker_worker import DRAIN
 from tests.crash.consistency import inconsistencies
 from tests.crash.journal import read_journals
-from tests.crash.rounds import ROOT, Outcome, Worker, ended_by_itself
+from tests.crash.rounds import ROOT, Outcome, Worker, ended_by_itself, kill
 
 PROCESSES = 2
 PATIENCE = 120.0
@@ -62,7 +62,8 @@ class BrokerRounds:
         arguments = [str(self._folder), chosen, str(self._source.random()), before]
         with (self._folder / f"{chosen}.errors").open("wb") as errors:
             command = [sys.executable, "-m", "tests.crash.broker_worker", *arguments]
-            return Worker("broker", chosen, subprocess.Popen(command, cwd=ROOT, stdout=errors, stderr=errors))
+            process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=errors, stderr=errors)
+        return Worker("broker", chosen, process)
 
     def _wait_until_working(self, worker: Worker) -> None:
         journal = self._folder / f"{worker.name}.journal"
@@ -71,10 +72,10 @@ class BrokerRounds:
 
     def _kill(self, worker: Worker) -> None:
         if worker.process.poll() is not None:
+            kill(worker)
             self.outcome.wrong.append(ended_by_itself(self._folder, worker))
             return
-        worker.process.kill()
-        worker.process.wait()
+        kill(worker)
         self.outcome.counts["kills"] += 1
 
     def _check(self, *, thorough: bool = False) -> None:
@@ -89,9 +90,8 @@ class BrokerRounds:
             if last.process.wait(PATIENCE) != 0:
                 self.outcome.wrong.append(ended_by_itself(self._folder, last))
         except subprocess.TimeoutExpired:
-            last.process.kill()
-            last.process.wait()
             self.outcome.wrong.append(f"something was still left to do after {PATIENCE} seconds")
+        kill(last)
         self._check(thorough=True)
         handled = gather(read_journals(self._folder))
         self.outcome.wrong += broken_promises(handled)

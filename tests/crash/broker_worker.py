@@ -17,7 +17,7 @@ from pointsman.broker.broker import Broker
 from pointsman.broker.received import Received
 from pointsman.store.settling import Backoff
 from tests.crash.broker_story import ANSWERS, FILE, HANDLERS, RESULTS, TABLE, kind_of, subject_of, supply_answer
-from tests.crash.journal import Journal, read_journal
+from tests.crash.journal import Journal, end_with_parent, read_journal
 
 DRAIN = "drain"
 
@@ -81,4 +81,5 @@ async def work(folder: Path, worker: str, seed: str, before: str) -> None:
 
 
 if __name__ == "__main__":
+    end_with_parent()
     asyncio.run(work(Path(sys.argv[1]), *sys.argv[2:]))

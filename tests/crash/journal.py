@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +36,16 @@ class Journal:
     def close(self) -> None:
         """Closes the file."""
         os.close(self._descriptor)
+
+
+def end_with_parent() -> None:
+    """Ends this process when the one that started it has ended, and with it the other end of the input."""
+
+    def wait() -> None:
+        sys.stdin.buffer.read()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def read_journal(path: Path) -> Iterator[Line]:

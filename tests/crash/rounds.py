@@ -40,6 +40,12 @@ class Worker:
     process: subprocess.Popen[bytes]
 
 
+def kill(worker: Worker) -> None:
+    """Kills a worker, and waits until it is gone."""
+    worker.process.kill()
+    worker.process.communicate()
+
+
 def ended_by_itself(folder: Path, worker: Worker) -> str:
     """What is said of a worker that nobody killed."""
     return f"{worker.name} ended by itself: {(folder / f'{worker.name}.errors').read_text()[-2000:]}"
@@ -100,7 +106,7 @@ class Rounds:
         arguments = [role, str(self._folder), name, str(self._source.random()), before]
         with (self._folder / f"{name}.errors").open("wb") as errors:
             command = [sys.executable, "-m", "tests.crash.worker", *arguments]
-            process = subprocess.Popen(command, cwd=ROOT, stdout=errors, stderr=errors)
+            process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=errors, stderr=errors)
         return Worker(role, name, process)
 
     def _wait_until_working(self, roles: list[str]) -> None:
@@ -123,10 +129,10 @@ class Rounds:
 
     def _kill(self, worker: Worker) -> None:
         if worker.process.poll() is not None:
+            kill(worker)
             self.outcome.wrong.append(ended_by_itself(self._folder, worker))
             return
-        worker.process.kill()
-        worker.process.wait()
+        kill(worker)
         self.outcome.counts["kills"] += 1
 
     def _finish(self) -> None:

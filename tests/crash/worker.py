@@ -14,7 +14,7 @@ from pathlib import Path
 from pointsman.store.queue import Queue
 from tests.crash import consuming, producing
 from tests.crash.consuming import Place
-from tests.crash.journal import Journal
+from tests.crash.journal import Journal, end_with_parent
 from tests.crash.letters import ASKED, SUBSCRIPTIONS
 
 MAXSIZE = 4000
@@ -50,4 +50,5 @@ def main(role: str, folder: str, worker: str, seed: str, before: str) -> None:
 
 
 if __name__ == "__main__":
+    end_with_parent()
     main(*sys.argv[1:])
