@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from pointsman.errors import StoreError
 from pointsman.patterns.dialect import find_dialect
 from pointsman.patterns.pattern import Pattern
-from pointsman.store import asking, putting, upkeep
+from pointsman.store import asking, putting, subscribing, upkeep
 from pointsman.store.draft import Draft
 from pointsman.store.queue import Queue
 from pointsman.store.stored import StoredMessage
@@ -22,7 +22,7 @@ from tests.store.clock import Clock
 from tests.store.model import MAIN, Model, QueueFullError
 
 SMALL = ((asking, "GLANCE", 2), (asking, "SEEK", 1), (asking, "KEPT", 2), (asking, "PAGE", 2),
-         (putting, "CHUNK", 2), (upkeep, "PAGE", 2))  # fmt: skip
+         (putting, "CHUNK", 2), (upkeep, "PAGE", 2), (subscribing, "PAGE", 2))  # fmt: skip
 """Limits made small, so that a few messages reach beyond them."""
 DIALECTS = ("amqp", "nats", "zato", "mqtt")
 NAMES = st.sampled_from(["one", "two", "three"])

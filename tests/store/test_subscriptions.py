@@ -6,6 +6,7 @@ import pytest
 
 from pointsman.errors import InputError, PatternError, StoreError, SubjectError
 from pointsman.patterns.pattern import Pattern
+from pointsman.store import subscribing
 from pointsman.store.queue import Queue
 from tests.store.clock import Clock
 from tests.store.conftest import Open
@@ -140,6 +141,35 @@ def test_the_end_of_a_subscription_drops_what_it_had(open_queue: Open, clock: Cl
     clock.forward(1000)
     assert data(queue, "some") == [b"1"]
     assert queue.size() == (0, 0, 1, 0, 4, 0)
+
+
+def test_an_end_that_is_broken_off_can_be_called_again(open_file: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The subscription is there until all that it had is dropped, so that nothing is left of it in the end."""
+    queue = open_file(main="never")
+    queue.subscribe("all", "#")
+    queue.put_many((b"", "a") for _ in range(5))
+    monkeypatch.setattr(subscribing, "PAGE", 2)
+
+    def broken(*_: object, **__: object) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(subscribing, "_end", broken)
+        with pytest.raises(KeyboardInterrupt):
+            queue.unsubscribe("all")
+    queue.put(b"", "a")
+    queue.close()
+    queue = open_file(main="never")
+    assert queue.unsubscribe("all") == 1
+    assert (queue.unfinished, queue.size().done, queue.subscriptions()) == (0, 6, [])
+
+
+def test_the_queue_itself_cannot_be_ended(queue: Queue) -> None:
+    """Its name is the empty one, where there is a choice."""
+    queue.put(b"1")
+    with pytest.raises(StoreError, match="no-subscription"):
+        queue.unsubscribe("")
+    assert data(queue) == [b"1"]
 
 
 def test_a_name_is_free_after_the_end(queue: Queue) -> None:

@@ -17,7 +17,7 @@ from pointsman.broker.sinks import Sinks
 from pointsman.broker.subscription import BrokerSubscription, Close
 from pointsman.broker.timers import expire
 from pointsman.errors import StoreError
-from pointsman.store import upkeep
+from pointsman.store import subscribing
 from pointsman.store.bell import LONGEST
 from pointsman.store.queue import Queue
 from pointsman.store.transaction import Transaction
@@ -118,7 +118,7 @@ class Runtime:
         for name in await self.committer.run(lambda transaction: abandoned(store, transaction)):
             # Another process may have dropped it meanwhile.
             with contextlib.suppress(StoreError):
-                await asyncio.to_thread(upkeep.unsubscribe, store, name)
+                await asyncio.to_thread(subscribing.unsubscribe, store, name)
 
     def _expire(self, transaction: Transaction) -> None:
         expire(transaction, self.queue.store, self.table, self.publisher)

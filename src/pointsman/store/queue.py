@@ -12,7 +12,7 @@ from typing import Any
 
 from pointsman.errors import MessageError, StoreError
 from pointsman.patterns.pattern import Pattern
-from pointsman.store import lookup, upkeep
+from pointsman.store import lookup, subscribing, upkeep
 from pointsman.store.acknowledging import acknowledge
 from pointsman.store.asking import Interest
 from pointsman.store.draft import Draft, microseconds
@@ -318,13 +318,16 @@ class Queue:
         sends to it. To make the same one again changes nothing. Raises ``PatternError``, and ``StoreError``
         (``subscription-differs``).
         """
-        return upkeep.subscribe(
+        return subscribing.subscribe(
             self.store, name, None if pattern is None else self._pattern(pattern), lease, max_attempts, start
         )
 
     def unsubscribe(self, name: str) -> int:
-        """Ends a durable subscription, and gives how many deliveries it had not finished, which are dropped."""
-        return upkeep.unsubscribe(self.store, name)
+        """Ends a durable subscription, and gives how many deliveries it had not finished, which are dropped.
+
+        Done in pages: one that is broken off has dropped the first of them, and can be called again.
+        """
+        return subscribing.unsubscribe(self.store, name)
 
     def subscriptions(self) -> list[Subscription]:
         """The durable subscriptions, in the order in which they were made."""

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from pointsman.errors import InputError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import lookup, statements
-from pointsman.store.draft import microseconds
-from pointsman.store.settling import Leased, cut
-from pointsman.store.subscriptions import MAIN, Subscription, add_subscription
+from pointsman.store.settling import Leased
+from pointsman.store.subscriptions import MAIN
 from pointsman.store.transaction import SECOND, Transaction
 
 if TYPE_CHECKING:
@@ -155,7 +154,7 @@ def vacuum(store: Store) -> None:
 
 def replay(store: Store, start: int, subscription: str | None) -> int:
     """Makes what is done ready again."""
-    _check_start(start)
+    check_start(start)
     with store.exclusive() as transaction:
         store.subscriptions.refresh(transaction)
         found = store.subscriptions.by_id.get(MAIN) if not subscription else store.subscriptions.find(subscription)
@@ -186,70 +185,7 @@ def _replay_page(
     return moved, rows[-1][0] if rows else last
 
 
-def subscribe(
-    store: Store, name: str, pattern: Pattern | None, lease: float | None, max_attempts: int | None, start: int | None
-) -> Subscription:
-    """Makes a durable subscription."""
-    _check_subscription(name, lease, max_attempts)
-    if start is not None:
-        _check_start(start)
-
-    def operation(transaction: Transaction) -> tuple[Subscription, bool]:
-        before = transaction.subscriptions
-        number = add_subscription(transaction, name, pattern, store.dialect.name, lease, max_attempts)
-        store.subscriptions.refresh(transaction)
-        return store.subscriptions.by_id[number], transaction.subscriptions > before
-
-    made, is_new = store.write(operation)
-    if start is not None and is_new:
-        # Never for one that is there: what it has acknowledged would come again.
-        replay(store, start, name)
-    return made
-
-
-def _check_subscription(name: object, lease: object, max_attempts: object) -> None:
-    if not isinstance(name, str) or not 1 <= len(name) <= 255 or "\0" in name or cut(name) != name:
-        problem = f"the name of a subscription is a text of 1 to 255 characters without NUL, not {name!r:.300}"
-        raise InputError("bad-setting", problem)
-    if lease is not None:
-        microseconds(lease, "lease")
-    if max_attempts is not None and (type(max_attempts) is not int or max_attempts < 1):
-        raise InputError("bad-setting", f"max_attempts is {max_attempts!r}, not a whole number from 1")
-
-
-def _check_start(start: object) -> None:
+def check_start(start: object) -> None:
+    """Raises ``InputError`` (``bad-setting``) unless it can be the number of a message."""
     if type(start) is not int or start < 0:
         raise InputError("bad-setting", f"start is {start!r}, not the number of a message")
-
-
-def unsubscribe(store: Store, name: str) -> int:
-    """Ends a durable subscription."""
-
-    def operation(transaction: Transaction) -> int:
-        store.subscriptions.refresh(transaction)
-        number = store.subscriptions.find(name).id
-        transaction.subscriptions += 1
-        transaction.execute(statements.SUBSCRIPTION_END, (transaction.subscriptions, number))
-        return number
-
-    number = store.write(operation)
-    count = 0
-    while dropped := store.write(lambda transaction: _drop_page(store, transaction, number)):
-        count += dropped
-    return count
-
-
-def _drop_page(store: Store, transaction: Transaction, number: int) -> int:
-    """Ends some deliveries of a subscription that is gone."""
-    for statement in (statements.READY_CLEAR, statements.DELAYED_CLEAR, statements.LEASED_CLEAR):
-        rows = list(transaction.rows(statement, (number, PAGE)))
-        for (sequence,) in rows:
-            store.settler.done(transaction, sequence)
-        if rows:
-            return len(rows)
-    dead = list(transaction.rows(statements.DEAD_CLEAR, (number, PAGE)))
-    for (sequence,) in dead:
-        row = transaction.first(statements.PENDING_FIND, (sequence,))
-        if row is None or row[0] <= 0:
-            store.settler.finish_if_over(transaction, sequence)
-    return len(dead)
