@@ -7,7 +7,6 @@ SEEKS: dict[str, tuple[str, ...]] = {
     "CONTROL_READ": ("SEARCH control USING INTEGER PRIMARY KEY (rowid=?)",),
     "CONTROL_WRITE": ("SEARCH control USING INTEGER PRIMARY KEY (rowid=?)",),
     "KEY_FIND": ("SEARCH key USING COVERING INDEX sqlite_autoindex_key_1 (text=?)",),
-    "KEY_TEXT": ("SEARCH key USING INTEGER PRIMARY KEY (rowid=?)",),
     "KEYS_AFTER": ("SEARCH key USING INTEGER PRIMARY KEY (rowid>?)",),
     "KEYS_IN_RANGE": ("SEARCH key USING COVERING INDEX sqlite_autoindex_key_1 (text>? AND text<?)",),
     "KEY_LAST": ("SEARCH key",),
@@ -78,6 +77,7 @@ SEEKS: dict[str, tuple[str, ...]] = {
     "FINISHED_ARCHIVE": ("SEARCH finished USING INTEGER PRIMARY KEY (rowid=?)",),
     "SUBSCRIPTION_BY_NAME": ("SEARCH subscription USING INDEX sqlite_autoindex_subscription_1 (name=?)",),
     "SUBSCRIPTIONS_SINCE": ("SEARCH subscription USING INDEX subscription_by_version (version>?)",),
+    "SUBSCRIPTION_CHANGE": ("SEARCH subscription USING INTEGER PRIMARY KEY (rowid=?)",),
     "SUBSCRIPTION_END": ("SEARCH subscription USING INTEGER PRIMARY KEY (rowid=?)",),
     "VIA_FIND": ("SEARCH via USING COVERING INDEX sqlite_autoindex_via_1 (name=?)",),
     "VIA_NAME": ("SEARCH via USING INTEGER PRIMARY KEY (rowid=?)",),
@@ -90,7 +90,7 @@ SEEKS: dict[str, tuple[str, ...]] = {
 """Statements that go by an index or a primary key, all the way."""
 
 SCANS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "SCHEMA_ANY": ("one row of the list of tables", ("SCAN sqlite_schema",)),
+    "ANY_TABLE": ("one row of the list of tables", ("SCAN sqlite_schema",)),
     "CONTROL_FILE": ("a table of one row", ("SCAN control",)),
     "KEYS_UNUSED_DELETE": (
         "goes over all keys, when the file is vacuumed",

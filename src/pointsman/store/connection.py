@@ -67,9 +67,7 @@ def open_connection(path: str, durability: str, busy_timeout: float) -> apsw.Con
             # Without it SQLite plans a statement anew for each value of a LIMIT, which takes longer than running it.
             connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             # Before anything is set: the journal's mode is written into the file.
-            connection.execute(statements.BEGIN_READ)
-            _check_ours(connection, path)
-            connection.execute(statements.COMMIT)
+            _find_version(connection, path)
             _set_up(connection, busy_timeout)
             full = durability == "full"
             connection.execute(statements.SYNCHRONOUS_FULL if full else statements.SYNCHRONOUS_NORMAL)
@@ -99,7 +97,7 @@ def prepare(connection: apsw.Connection, path: str, dialect: str | None) -> Iden
     ``store-foreign`` and ``store-mismatch``, and then leaves the file as it was.
     """
     with translated(path):
-        if _check_ours(connection, path) < schema.VERSION:
+        if _find_version(connection, path) < schema.VERSION:
             # Only who has something to change needs the lock, which a process that was stopped may hold.
             connection.execute(statements.BEGIN)
             try:
@@ -115,12 +113,21 @@ def prepare(connection: apsw.Connection, path: str, dialect: str | None) -> Iden
     return identity
 
 
+def _find_version(connection: apsw.Connection, path: str) -> int:
+    """The version of the tables as of one instant, as another process may be making them. Raises as ``_check_ours``."""
+    connection.execute(statements.BEGIN_READ)
+    try:
+        return _check_ours(connection, path)
+    finally:
+        connection.execute(statements.COMMIT)
+
+
 def _check_ours(connection: apsw.Connection, path: str) -> int:
     """The version of the tables; 0 for a new file. Raises ``StoreError`` (``store-newer``, ``store-foreign``)."""
     application = connection.pragma("application_id")
     version = int(connection.pragma("user_version"))
     if application != schema.APPLICATION:
-        if application or version or connection.execute(statements.SCHEMA_ANY).fetchone():
+        if application or version or connection.execute(statements.ANY_TABLE).fetchone():
             raise StoreError("store-foreign", "the database has tables of somebody else", file=path)
     elif version > schema.VERSION:
         problem = f"it has version {version} of the tables, and this program knows up to {schema.VERSION}"

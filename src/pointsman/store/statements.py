@@ -24,9 +24,7 @@ ROLLBACK = "ROLLBACK"
 SAVE = "SAVEPOINT one"
 RELEASE = "RELEASE one"
 UNDO = "ROLLBACK TO one"
-SCHEMA_ANY = "SELECT 1 FROM sqlite_schema LIMIT 1"
 CONTROL_LOCK = "UPDATE control SET commits = commits WHERE one = 1"
-
 ANY_TABLE = "SELECT 1 FROM sqlite_schema LIMIT 1"
 
 # -- control
