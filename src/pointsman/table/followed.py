@@ -58,7 +58,7 @@ class Followers:
 
     def __init__(self, sagas: Mapping[str, SagaDefinition], routes: Iterable[Route], dialect: Dialect) -> None:
         self.sagas = sagas
-        self.routes = {route.name: route for route in routes if route.gather is not None and route.answers is not None}
+        self.routes = {route.name: route for route in routes if route.gather is not None}
         self._index: SubjectIndex[tuple[str, str]] = SubjectIndex(dialect)
         self._by_name: set[str] = set()
         for name, definition in sagas.items():
@@ -71,7 +71,7 @@ class Followers:
         for route in self.routes.values():
             if route.answers is not None:
                 self._index.add(route.answers, ("gather", route.name))
-        self.any = bool(sagas or self.routes)
+        self.any = bool(sagas) or any(route.answers is not None for route in self.routes.values())
 
     def follow(self, message: Message, subject: str, working: Working, now: float) -> list[Followed]:
         """Moves what the message moves."""
