@@ -344,6 +344,10 @@ CATALOGUE: dict[str, Entry] = {
         "The queue was closed.",
         "Open it again.",
     ),
+    "store-nested": Entry(
+        "The queue was called within a transaction of its own, by the same thread, which would wait for itself.",
+        "Put messages through the outbox that the transaction gives, and call the queue before or after it.",
+    ),
     "store-failed": Entry(
         "SQLite could not do it.",
         "The message says why; nothing of the call was stored.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -91,6 +92,24 @@ def test_a_message_that_does_not_fit_is_not_stored_if_the_caller_goes_on(shop: Q
     assert shop.ack(message)
     shop.put(b"3", "fresh")
     assert shop.pop("fresh") is not None
+
+
+def test_a_call_of_the_queue_within_its_own_transaction_is_refused(shop: Queue) -> None:
+    """It would wait for itself; the transaction is not touched by it."""
+    with shop.transaction() as outbox:
+        outbox.put(b"1")
+        with pytest.raises(StoreError, match="store-nested"):
+            shop.put(b"2")
+        outbox.put(b"3")
+    assert data(shop) == [b"1", b"3"]
+
+    def messages() -> Iterator[tuple[bytes, str]]:
+        yield b"4", "a"
+        shop.pop()
+
+    with pytest.raises(StoreError, match="store-nested"):
+        shop.put_many(messages())
+    assert data(shop) == [b"1", b"3"]
 
 
 def test_a_wrong_statement_of_the_caller_is_an_error_of_the_store(shop: Queue) -> None:

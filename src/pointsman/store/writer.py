@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 
 import apsw
 
+from pointsman.errors import StoreError
 from pointsman.store import statements
 from pointsman.store.connection import as_store_error, translated
 from pointsman.store.transaction import Transaction
@@ -154,7 +155,13 @@ class Writer:
             self.connection.close()
 
     def _enter(self, request: Request[Any]) -> None:
-        """Puts a request in line, and returns when it is done or its caller leads."""
+        """Puts a request in line, and returns when it is done or its caller leads.
+
+        Raises ``StoreError`` (``store-nested``) if the caller would wait for itself.
+        """
+        if self.is_led_by_caller:
+            problem = "it was called by the thread that is in the middle of a transaction of it"
+            raise StoreError("store-nested", problem, file=self._path)
         with self._mutex:
             self._line.append(request)
             if self._leader is None:
@@ -173,6 +180,7 @@ class Writer:
                     break
                 requests.append(request)
             group = Group(requests)
+        self._owner = get_ident()
         self._run(group)
 
     @contextmanager
