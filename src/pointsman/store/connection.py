@@ -106,7 +106,10 @@ def prepare(connection: apsw.Connection, path: str, dialect: str | None) -> Iden
                 connection.execute(statements.ROLLBACK)
                 raise
             connection.execute(statements.COMMIT)
-        identity = Identity._make(next(iter(connection.execute(statements.CONTROL_FILE))))
+        row = next(iter(connection.execute(statements.CONTROL_FILE)), None)
+    if row is None:
+        raise StoreError("store-damaged", "it does not say what it is", file=path)
+    identity = Identity._make(row)
     if dialect is not None and dialect != identity.dialect:
         problem = f"its keys are in the dialect {identity.dialect!r}, not {dialect!r}"
         raise StoreError("store-mismatch", problem, file=path)

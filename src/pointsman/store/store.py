@@ -12,8 +12,8 @@ from typing import Any
 
 import apsw
 
-from pointsman.errors import StoreError
-from pointsman.patterns.dialect import find_dialect
+from pointsman.errors import PointsmanError, StoreError
+from pointsman.patterns.dialect import Dialect, find_dialect
 from pointsman.store import statements
 from pointsman.store.asking import Interests
 from pointsman.store.bell import Bell
@@ -52,7 +52,7 @@ class Store:
         try:
             self._check_not_emptied(connection)
             self.file, dialect = prepare(connection, self.path, settings.dialect)
-            self.dialect = find_dialect(dialect)
+            self.dialect = _known_dialect(dialect, self.path)
             self._mark = None if self.path == MEMORY else _open_mark(self.path)
             self._check_mark(connection)
         except BaseException:
@@ -84,9 +84,12 @@ class Store:
 
     def _check_mark(self, connection: apsw.Connection) -> None:
         mark = None if self._mark is None else self._mark.read()
+        with translated(self.path):
+            row = next(iter(connection.execute(statements.CONTROL_READ)), ())
+        if not row or not all(isinstance(number, int) for number in row):
+            raise StoreError("store-damaged", "what each transaction begins with cannot be read", file=self.path)
         if mark is None:
             return
-        row = next(iter(connection.execute(statements.CONTROL_READ)))
         found = Mark(row[0], row[1])
         if found.commits < mark.commits:
             # The log is the only other trace of what is missing: to close the file must not clear it away.
@@ -229,6 +232,13 @@ class Store:
         self.keys.forget()
         self.subscriptions.forget()
         self.interests.forget()
+
+
+def _known_dialect(name: str, path: str) -> Dialect:
+    try:
+        return find_dialect(name)
+    except PointsmanError as error:
+        raise StoreError("store-damaged", f"the dialect of its keys: {error.problem}", file=path) from error
 
 
 def _open_mark(path: str) -> MarkFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +14,10 @@ import apsw
 from pointsman.store import statements
 from pointsman.store.doctor import questions
 from pointsman.store.doctor.control import Control, read_control
-from pointsman.store.doctor.reading import Row, Unreadable, each_row, joined
+from pointsman.store.doctor.reading import Row, Unreadable, each_row
 
+RANGES = 20
+"""Ranges of missing numbers that are named."""
 FAILED = (apsw.Error, UnicodeDecodeError)
 
 
@@ -22,8 +25,10 @@ class Copied(NamedTuple):
     """What came over."""
 
     messages: int
-    lost: tuple[tuple[int, int], ...]
-    """Numbers of messages that cannot be read, or never existed; nobody can say which."""
+    missing: int
+    """Numbers below the highest that no message has: they cannot be read, or were pruned before."""
+    ranges: tuple[str, ...]
+    """The first of those numbers."""
 
 
 @contextmanager
@@ -64,9 +69,9 @@ def _open(path: Path) -> Iterator[apsw.Connection]:
 def copy_all(connection: apsw.Connection, after: int, least: int, *, state: bool) -> Copied:
     """Copies messages above a number, and what belongs to them; ``least`` is the number that the last has at least."""
     last = max(least, _number(connection, questions.SOURCE_HIGHEST))
-    keys = max(_number(connection, questions.SOURCE_LAST_KEY), 1)
-    _copy_ranges(connection, questions.COPY_KEYS, 1, keys)
-    copied = _copy_ranges(connection, questions.COPY_MESSAGES, after + 1, max(last, after + 1))
+    known, keys = _number(connection, statements.KEY_LAST), _number(connection, questions.SOURCE_LAST_KEY)
+    _copy_ranges(connection, questions.COPY_KEYS, known + 1, max(keys, known + 1))
+    count = _copy_ranges(connection, questions.COPY_MESSAGES, after + 1, max(last, after + 1))
     for statement in questions.COPY_ROWS:
         _try(connection, statement, (after,))
     for table, statement in questions.COPY_DELIVERIES.items():
@@ -75,29 +80,33 @@ def copy_all(connection: apsw.Connection, after: int, least: int, *, state: bool
     for statement in questions.COPY_STATE if state else ():
         _try(connection, statement)
     connection.execute(questions.AFTER_COPY, (least,))
-    return copied
+    missing, ranges = 0, list[str]()
+    for first, end in connection.execute(questions.GAPS, (last,)):
+        missing += end - first + 1
+        if len(ranges) < RANGES:
+            ranges.append(f"{first:,} to {end:,}" if end > first else f"{first:,}")
+    return Copied(count, missing, tuple(ranges))
 
 
-def _copy_ranges(connection: apsw.Connection, statement: str, first: int, last: int) -> Copied:
+def _copy_ranges(connection: apsw.Connection, statement: str, first: int, last: int) -> int:
     def read(low: int, high: int, limit: int) -> list[Row]:
         return list(connection.execute(statement, (low, high, limit)))
 
-    count, lost = 0, list[Unreadable]()
-    for row in each_row(read, first, last):
-        if isinstance(row, Unreadable):
-            lost.append(row)
-        else:
-            count += 1
-    return Copied(count, tuple(joined(lost)))
+    return sum(not isinstance(row, Unreadable) for row in each_row(read, first, last))
 
 
 def _copy_places(connection: apsw.Connection, table: str) -> None:
     """One by one from both ends, up to what cannot be read; the deliveries between are made anew afterwards."""
-    for statement in questions.PLACES[table]:
+    for statement, is_behind in zip(questions.PLACES[table], (operator.gt, operator.lt), strict=True):
+        last: Row | None = None
         try:
             for place in connection.execute(statement):
+                if last is not None and not is_behind(place, last):
+                    # A page that leads back to where one has been; what follows is no order any more.
+                    break
+                last = place
                 _try(connection, questions.COPY_PLACE[table], place)
-        except FAILED:
+        except (*FAILED, TypeError):
             continue
 
 

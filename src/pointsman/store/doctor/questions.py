@@ -114,11 +114,11 @@ UNSYNCED = "PRAGMA synchronous = OFF"
 """For a file that is new: if the power fails, it is made again."""
 ATTACH = "ATTACH ? AS source"
 COPY_MESSAGES = """
-INSERT OR IGNORE INTO main.message SELECT * FROM source.message WHERE sequence BETWEEN ? AND ? ORDER BY sequence LIMIT ?
-RETURNING sequence
+INSERT OR REPLACE INTO main.message SELECT * FROM source.message WHERE sequence BETWEEN ? AND ?
+ORDER BY sequence LIMIT ? RETURNING sequence
 """
 COPY_KEYS = """
-INSERT OR IGNORE INTO main.key SELECT * FROM source.key NOT INDEXED WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?
+INSERT OR REPLACE INTO main.key SELECT * FROM source.key NOT INDEXED WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?
 RETURNING id
 """
 COPY_ROWS = (
@@ -172,6 +172,12 @@ WHERE due = ? AND subscription = ? AND sequence = ? AND via = ?
 INSERT OR IGNORE INTO main.dead SELECT * FROM source.dead WHERE sequence = ? AND subscription = ? AND via = ?
 """,
 }
+GAPS = """
+SELECT before + 1, sequence - 1 FROM (
+    SELECT sequence, lag(sequence, 1, 0) OVER (ORDER BY sequence) AS before FROM main.message
+    UNION ALL SELECT ?1 + 1, coalesce(max(sequence), 0) FROM main.message
+) WHERE sequence > before + 1 ORDER BY 1
+"""
 SOURCE_HIGHEST = "SELECT max(sequence) FROM source.message"
 SOURCE_LAST_KEY = "SELECT max(id) FROM source.key NOT INDEXED"
 AFTER_COPY = """

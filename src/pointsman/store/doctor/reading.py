@@ -22,6 +22,10 @@ class Asked(Protocol):
         """Runs a statement and gives its rows."""
 
 
+class OutOfOrderError(Exception):
+    """Rows came that were not asked for."""
+
+
 class Unreadable(NamedTuple):
     """Numbers whose rows cannot be read."""
 
@@ -37,8 +41,8 @@ def each_row(read: Read, first: int, last: int) -> Iterator[Row | Unreadable]:
     while ranges:
         low, high = ranges.pop()
         try:
-            rows = read(low, high, PAGE)
-        except (apsw.Error, UnicodeDecodeError) as error:
+            rows = _in_order(read(low, high, PAGE), low, high)
+        except (apsw.Error, UnicodeDecodeError, OutOfOrderError) as error:
             failures += 1
             if low == high or failures > FAILURES:
                 yield Unreadable(low, high, isinstance(error, UnicodeDecodeError) and low == high)
@@ -51,12 +55,11 @@ def each_row(read: Read, first: int, last: int) -> Iterator[Row | Unreadable]:
             ranges.append((rows[-1][0] + 1, high))
 
 
-def joined(found: list[Unreadable]) -> list[tuple[int, int]]:
-    """The ranges of numbers, those that touch made one."""
-    ranges: list[tuple[int, int]] = []
-    for each in found:
-        if ranges and ranges[-1][1] + 1 == each.first:
-            ranges[-1] = (ranges[-1][0], each.last)
-        else:
-            ranges.append((each.first, each.last))
-    return ranges
+def _in_order(rows: list[Row], low: int, high: int) -> list[Row]:
+    """The same. Raises for rows that were not asked for: a damaged page can lead back to where one has been."""
+    last = low - 1
+    for row in rows:
+        if not last < row[0] <= high:
+            raise OutOfOrderError
+        last = row[0]
+    return rows

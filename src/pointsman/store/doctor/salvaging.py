@@ -21,7 +21,7 @@ def salvage(path: Path, code: str) -> list[Action]:
     """Copies all that can be read into a new file beside the damaged one, which is left as it is."""
     target = free_name(f"{path}-salvaged")
     with TemporaryDirectory(dir=path.absolute().parent) as directory:
-        copied = Copied(0, ())
+        copied = Copied(0, 0, ())
         for whole_page in (False, True):
             source = rebuild(path, Path(directory), whole_page=whole_page)
             copied = _copy(path, source, target)
@@ -29,9 +29,10 @@ def salvage(path: Path, code: str) -> list[Action]:
                 break
     done = f"copied {copied.messages:,} messages into {target.name}"
     actions = [Action(code, done, copied.messages, str(target), is_salvage=True)]
-    for first, last in copied.lost:
-        which = f"messages {first:,} to {last:,}" if last > first else f"message {first:,}"
-        actions.append(Action("unreadable-message", f"{which} cannot be read", last - first + 1))
+    if copied.missing:
+        which = ", ".join(copied.ranges)
+        done = f"found no message of the numbers {which}: they cannot be read, or were pruned before"
+        actions.append(Action("unreadable-message", done, copied.missing))
     if copied.messages:
         with Queue(target) as queue:
             actions += mend(queue)
@@ -56,7 +57,7 @@ def _copy(path: Path, source: Path, target: Path) -> Copied:
                 connection.execute(questions.CONTROL_TAKE_OVER, (control.file, control.time, control.shift))
             copied = copy_all(connection, 0, least, state=True)
     except FAILED:
-        return Copied(0, ())
+        return Copied(0, 0, ())
     write_mark(target)
     return copied
 
