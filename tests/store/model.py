@@ -121,7 +121,8 @@ class Model:
 
     def ack(self, delivery: Delivery) -> None:
         """It is done."""
-        self._drop(delivery)
+        del self.deliveries[delivery.subscription, delivery.message.sequence]
+        self._finish_if_over(delivery.message)
 
     def nack(self, delivery: Delivery, delay: float | None, error: str | None) -> None:
         """It failed."""
@@ -153,7 +154,7 @@ class Model:
         del self.subscriptions[name]
         dropped = [each for each in self.deliveries.values() if each.subscription == name]
         for each in dropped:
-            self._drop(each)
+            self.ack(each)
         return len(dropped)
 
     def requeue(self, ids: Iterable[str] | None, subscription: str | None) -> int:
@@ -233,8 +234,7 @@ class Model:
         if sequence is None:
             return None
         found = {each.status for each in self._of(sequence)}
-        first = next((status for status in (*OPEN, "dead") if status in found), None)
-        return first or self.messages[sequence].finished
+        return next((each for each in (*OPEN, "dead") if each in found), self.messages[sequence].finished)
 
     def unfinished(self) -> int:
         """Messages of which a delivery is open."""
@@ -244,15 +244,10 @@ class Model:
         """Deliveries by status, and messages that are done and archived."""
         statuses = [each.status for each in self.deliveries.values() if subscription in (None, each.subscription)]
         finished = [each.finished for each in self.messages.values()]
-        open_and_dead = tuple(statuses.count(status) for status in (*OPEN, "dead"))
-        return (*open_and_dead, finished.count("done"), finished.count("archived"))
+        return (*map(statuses.count, (*OPEN, "dead")), *map(finished.count, ("done", "archived")))
 
     def _of(self, sequence: int) -> list[Delivery]:
         return [each for each in self.deliveries.values() if each.message.sequence == sequence]
-
-    def _drop(self, delivery: Delivery) -> None:
-        del self.deliveries[delivery.subscription, delivery.message.sequence]
-        self._finish_if_over(delivery.message)
 
     def _finish_if_over(self, message: Message) -> None:
         if not self._of(message.sequence):
