@@ -57,8 +57,6 @@ class Model:
         self._ids: dict[str, float] = {}
         self._last = 0
 
-    # -- putting
-
     def next_sequence(self) -> int:
         """The number of the next message."""
         return self._last + 1
@@ -84,8 +82,6 @@ class Model:
             delivery = Delivery(message, name, "delayed" if delay else "ready", now + delay)
             self.deliveries[name, message.sequence] = delivery
         self._finish_if_over(message)
-
-    # -- taking and settling
 
     def pop(self, subscription: str, pattern: Pattern | None, count: int, lease: float) -> list[Delivery]:
         """Leases the first deliveries."""
@@ -139,8 +135,6 @@ class Model:
                 each.status = "dead" if each.attempts >= self._max_attempts else "ready"
             elif each.status == "delayed" and each.due <= now:
                 each.status = "ready"
-
-    # -- upkeep
 
     def subscribe(self, name: str, pattern: Pattern, start: int | None) -> None:
         """Makes a subscription; one that is there stays as it is."""
@@ -221,8 +215,6 @@ class Model:
     def _bring_back(self, message: Message, subscription: str) -> None:
         message.finished = None
         self.deliveries[subscription, message.sequence] = Delivery(message, subscription)
-
-    # -- looking
 
     def sequence_of(self, id: str) -> int | None:
         """The number of the last message of this id."""
