@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 COLORS = {"lost": "red", "error": "red", "warning": "yellow", "note": "cyan"}
 
 
+WIDE = 160
+"""Columns of the table where there is no terminal."""
+
+
 def doctor(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The queue's file.")],
     repair: Annotated[
@@ -97,7 +101,7 @@ def _show_table(found: Diagnosis) -> None:
         table.add_row(
             f"[{color}]{finding.severity.value}[/]", finding.code, f"{finding.count:,}", finding.wrong
         )  # fmt: skip
-    Console(soft_wrap=not sys.stdout.isatty()).print(table)
+    Console(width=None if sys.stdout.isatty() else WIDE).print(table)
 
 
 def _explain(finding: Finding) -> None:
@@ -111,4 +115,9 @@ def _explain(finding: Finding) -> None:
             None if sample.key is None else f"key {sample.key!r}",
             sample.about or None,
         )
-        typer.echo(f"  e.g.      {', '.join(filter(None, parts))}")
+        typer.echo(f"  e.g.      {_visible(', '.join(filter(None, parts)))}")
+
+
+def _visible(text: str) -> str:
+    """The text with what a terminal would obey escaped."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
