@@ -215,6 +215,7 @@ def test_waking_is_for_those_who_wait(open_file: Open, path: Path) -> None:
     thread = threading.Thread(target=lambda: got.extend(each.data for each in queue.consume(wait=1.5)))
     thread.start()
     connection = apsw.Connection(str(path))
+    connection.set_busy_timeout(10_000)
     outbox = queue.outbox(connection)
     with connection:
         outbox.put(b"1")
