@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pointsman.broker.broker import Broker
-from pointsman.broker.received import Received
+from pointsman.broker.received import Nack, Received
 from pointsman.store.settling import Backoff
 from tests.crash.broker_story import ANSWERS, FILE, HANDLERS, RESULTS, TABLE, kind_of, subject_of, supply_answer
 from tests.crash.journal import Journal, end_with_parent, read_journal
@@ -48,7 +48,7 @@ async def handle(broker: Broker, journal: Journal, source: random.Random, handle
     message = received.message
     journal.write("handled", handler, message.id, message.subject, message.correlation_id, received.body.decode())
     if source.random() < 0.05:
-        raise RuntimeError("as the test wants it")
+        raise Nack("as the test wants it")
     if message.subject in ANSWERS:
         event = ANSWERS[message.subject](message.correlation_id or "")
         await broker.publish(event, message.body, id=f"{message.id}/answer", correlation_id=message.correlation_id)

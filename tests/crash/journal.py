@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,7 +41,7 @@ def end_with_parent() -> None:
     """Ends this process when the one that started it has ended, and with it the other end of the input."""
 
     def wait() -> None:
-        sys.stdin.buffer.read()
+        os.read(0, 1)
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()
