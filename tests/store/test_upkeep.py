@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,17 @@ def test_replay_makes_ready_what_is_done(queue: Queue) -> None:
     assert [message.data for message in queue.pop_many(9)] == ["2", "3", "5"]
     assert leased is not None
     assert queue.ack(leased)
+
+
+def test_replay_can_begin_at_a_time(queue: Queue, clock: Clock) -> None:
+    """With the first message that was put then or later."""
+    for number in range(3):
+        queue.put(str(number), "a")
+        clock.forward(10)
+    finish(queue, 3)
+    assert queue.replay(datetime.fromtimestamp(clock.now - 25, UTC)) == 2
+    assert [message.data for message in queue.pop_many(9)] == ["1", "2"]
+    assert queue.replay(datetime.fromtimestamp(clock.now, UTC)) == 0
 
 
 def test_replay_is_for_one_subscription(queue: Queue) -> None:

@@ -19,7 +19,6 @@ PAGE = 100
 """Values that one transaction looks at."""
 AGAIN = 10.0
 """Seconds after which a timeout is tried again of which something could not be published."""
-NEXT = (statements.STATE_NEXT, statements.LEASED_NEXT, statements.DELAYED_NEXT)
 
 
 def expire(transaction: Transaction, store: Store, table: RoutingTable, publisher: Publisher) -> None:
@@ -45,7 +44,7 @@ def expire(transaction: Transaction, store: Store, table: RoutingTable, publishe
 
 def next_due(transaction: Transaction) -> float | None:
     """The seconds until something is due next, in the state or in the queue; None if nothing is."""
-    times = [transaction.first(statement)[0] for statement in NEXT]
+    times = [*transaction.first(statements.STATE_NEXT), *transaction.first(statements.DUE_NEXT)]
     waits = [max(0.0, (time - transaction.now) / SECOND) for time in times if time is not None]
     return min(waits, default=None)
 

@@ -199,10 +199,7 @@ def until_due(store: Store) -> float:
     """Seconds until a delay or a lease ends; ``IDLE`` at most."""
     with store.read() as connection:
         now = Transaction(connection, store.settings.clock).now
-        times = [
-            next(iter(connection.execute(statement)))[0]
-            for statement in (statements.LEASED_NEXT, statements.DELAYED_NEXT)
-        ]
+        times = next(iter(connection.execute(statements.DUE_NEXT)))
     waits: list[float] = [max(0.0, (time - now) / SECOND) for time in times if time is not None]
     return min([IDLE, *waits])
 

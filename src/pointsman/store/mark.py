@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from mmap import mmap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,28 +26,30 @@ class Mark(NamedTuple):
 
 
 class MarkFile:
-    """The file of the mark; thread-safe as far as a single write is."""
+    """The file of the mark, mapped into memory; thread-safe as far as a single write is."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            if os.fstat(descriptor).st_size < FORMAT.size:
+                # Written, so that there is room for it on the disk whatever comes.
+                os.pwrite(descriptor, bytes(FORMAT.size), 0)
+            self._map = mmap(descriptor, FORMAT.size)
+        finally:
+            os.close(descriptor)
 
     def read(self) -> Mark | None:
         """The mark; None if the file is new, or torn, which says nothing."""
-        return parse_mark(os.pread(self._descriptor, FORMAT.size, 0))
+        return parse_mark(self._map[:])
 
     def write(self, mark: Mark) -> None:
-        """Puts a new mark in the place of the old one; what a full disk refuses is left out."""
-        packed = FORMAT.pack(MAGIC, mark.commits, mark.sequence, _checksum(mark))
-        try:
-            os.pwrite(self._descriptor, packed, 0)
-        except OSError:
-            # The transaction is on disk already; a mark that stays behind is what it may do at any time.
-            return
+        """Puts a new mark in the place of the old one."""
+        FORMAT.pack_into(self._map, 0, MAGIC, mark.commits, mark.sequence, _checksum(mark))
 
     def close(self) -> None:
         """Closes the file."""
-        os.close(self._descriptor)
+        self._map.close()
 
 
 def mark_path(database: str | Path) -> Path:

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -293,11 +294,12 @@ class Queue:
         """Gives unused room back to the disk, and forgets keys that no message has."""
         upkeep.vacuum(self.store)
 
-    def replay(self, start: int = 1, *, subscription: str | None = None) -> int:
-        """Makes what is done or archived ready again, from message number ``start`` on, for one subscription.
+    def replay(self, start: int | datetime = 1, *, subscription: str | None = None) -> int:
+        """Makes what is done or archived ready again, from the message ``start`` on, for one subscription.
 
-        For the queue itself if none is named. Gives how many. A delivery that is not done stays as it is. Done in
-        pages: one that is broken off has replayed the first of them, and can be called again.
+        ``start`` is a number, or a time. For the queue itself if no subscription is named. Gives how many. A delivery
+        that is not done stays as it is. Done in pages: one that is broken off has replayed the first of them, and can
+        be called again.
         """
         return upkeep.replay(self.store, start, subscription)
 

@@ -168,6 +168,9 @@ class Settler:
 
     def sweep(self, transaction: Transaction) -> bool:
         """Makes ready what waited for this moment, delays and leases that ran out; whether that was all of it."""
+        due = transaction.first(statements.DUE_NEXT)
+        if all(time is None or time > transaction.now for time in due):
+            return True
         leases = list(transaction.rows(statements.LEASED_DUE, (transaction.now, SWEEP)))
         for until, subscription, sequence, via, priority, key, attempts, note, error in leases:
             transaction.execute(statements.LEASED_DELETE, (until, subscription, sequence, via))

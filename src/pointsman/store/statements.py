@@ -103,7 +103,6 @@ SELECT subscription, priority, sequence, via FROM ready WHERE subscription = ? O
 READY_FORGET_TEXTS = """
 UPDATE ready SET note = NULL, error = NULL WHERE subscription = ? AND priority = ? AND sequence = ? AND via = ?
 """
-READY_DELETE = "DELETE FROM ready WHERE subscription = ? AND priority = ? AND sequence = ? AND via = ?"
 READY_DELETE_FIRST = """
 DELETE FROM ready WHERE subscription = ?1 AND (priority, sequence, via) <= (?2, ?3, ?4)
 """
@@ -111,11 +110,6 @@ READY_LEASE_FIRST = """
 INSERT INTO leased (until, subscription, sequence, via, token, priority, key, attempts, note, error)
 SELECT ?2, subscription, sequence, via, ?3, priority, key, attempts + 1, note, error FROM ready
 WHERE subscription = ?1 ORDER BY priority, sequence, via LIMIT ?4
-"""
-READY_LEASE_ONE = """
-INSERT INTO leased (until, subscription, sequence, via, token, priority, key, attempts, note, error)
-SELECT ?5, subscription, sequence, via, ?6, priority, key, attempts + 1, note, error FROM ready
-WHERE subscription = ?1 AND priority = ?2 AND sequence = ?3 AND via = ?4
 """
 READY_TAKE = """
 DELETE FROM ready WHERE subscription = ? AND priority = ? AND sequence = ? AND via = ?
@@ -157,7 +151,8 @@ DELETE FROM leased WHERE (until, subscription, sequence, via) IN
     (SELECT until, subscription, sequence, via FROM leased WHERE subscription = ? LIMIT ?)
 RETURNING sequence
 """
-LEASED_NEXT = "SELECT min(until) FROM leased"
+
+DUE_NEXT = "SELECT (SELECT min(until) FROM leased), (SELECT min(due) FROM delayed)"
 
 # -- delayed
 
@@ -179,7 +174,6 @@ DELETE FROM delayed WHERE (due, subscription, sequence, via) IN
     (SELECT due, subscription, sequence, via FROM delayed WHERE subscription = ? LIMIT ?)
 RETURNING sequence
 """
-DELAYED_NEXT = "SELECT min(due) FROM delayed"
 
 # -- dead
 

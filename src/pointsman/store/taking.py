@@ -74,6 +74,7 @@ class Taker:
             return False
         lease = (found.until, found.subscription, found.sequence, found.via, found.token, found.priority)
         transaction.execute(statements.LEASED_ADD, (*lease, key, attempts + 1, note, error))
+        transaction.leasing += 2
         return True
 
     def _all_deliverable(self, transaction: Transaction, found: list[StoredMessage]) -> bool:
@@ -119,3 +120,4 @@ class Taker:
         last = found[-1]
         transaction.execute(statements.READY_LEASE_FIRST, (last.subscription, last.until, last.token, len(found)))
         transaction.execute(statements.READY_DELETE_FIRST, (last.subscription, last.priority, last.sequence, last.via))
+        transaction.leasing += 2 * len(found)

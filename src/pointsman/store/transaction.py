@@ -36,6 +36,7 @@ class Transaction:
         "executemany",
         "is_shifted",
         "keys",
+        "leasing",
         "now",
         "returned",
         "sequence",
@@ -66,8 +67,18 @@ class Transaction:
             self.shift += self.time - now
         self.now: int = max(now, self.time)
         """In microseconds of the queue's time."""
+        self.leasing = 0
+        """How many rows were changed only to lease deliveries: a transaction of nothing else need not be counted."""
         self.wake = False
         """Whether somebody may be waiting for what it makes ready."""
+
+    def is_counted(self, changes: int) -> bool:
+        """Whether the next transaction has to know of this one, which changed so many rows.
+
+        One that only leased deliveries it need not, but once a second, so that it knows the time: if it were lost, they
+        would be delivered once more.
+        """
+        return self.is_shifted or changes != self.leasing or (changes > 0 and self.now > self.time + SECOND)
 
     def first(self, statement: str, parameters: Row = ()) -> Any:
         """The first row; None if there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -152,23 +153,31 @@ def vacuum(store: Store) -> None:
         connection.execute(statements.CHECKPOINT)
 
 
-def replay(store: Store, start: int, subscription: str | None) -> int:
+def replay(store: Store, start: int | datetime, subscription: str | None) -> int:
     """Makes what is done ready again."""
-    check_start(start)
+    if not isinstance(start, datetime):
+        check_start(start)
     with store.exclusive() as transaction:
         store.subscriptions.refresh(transaction)
+        first = _first_at(transaction, start) if isinstance(start, datetime) else start
         found = store.subscriptions.by_id.get(MAIN) if not subscription else store.subscriptions.find(subscription)
         last = transaction.sequence
     if found is None:
         return 0
     pattern = None if found.pattern is None else Pattern(found.pattern, found.dialect)
-    count, after = 0, max(start - 1, 0)
+    count, after = 0, max(first - 1, 0)
     while after < last:
         moved, after = store.write(
             partial(_replay_page, store, subscription=found.id, pattern=pattern, after=after, last=last)
         )
         count += moved
     return count
+
+
+def _first_at(transaction: Transaction, time: datetime) -> int:
+    """The number of the first message that was put at this time or later; beyond all if there is none."""
+    row = transaction.first(statements.MESSAGE_AT_TIME, (int(time.timestamp() * SECOND),))
+    return int(row[0]) or transaction.sequence + 1
 
 
 def _replay_page(

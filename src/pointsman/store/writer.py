@@ -234,8 +234,8 @@ class Writer:
                 group.requests[0].run(transaction)
             else:
                 self._run_each(group.requests, transaction)
-            changed = transaction.is_shifted or self.connection.total_changes() != before
-            if changed:
+            counted = transaction.is_counted(self.connection.total_changes() - before)
+            if counted:
                 transaction.finish()
             is_last = True
             self.connection.execute(statements.COMMIT)
@@ -249,7 +249,7 @@ class Writer:
             if isinstance(error, apsw.Error | UnicodeDecodeError):
                 raise as_store_error(error, self._path) from error
             raise
-        if changed:
+        if counted:
             self._committed(transaction)
 
     def _begin(self) -> None:
