@@ -27,6 +27,9 @@ from pointsman.table.routing_table import RoutingTable
 
 __all__ = ["Clock", "MemoryBroker"]
 
+SHORTEST = 1e-6
+"""Seconds that the clock is moved by at least, as the queue's time has no smaller ones."""
+
 
 class Clock:
     """A clock that stands still until it is told; in seconds since 1970."""
@@ -76,8 +79,16 @@ class MemoryBroker(Broker):
     async def advance(self, seconds: float) -> None:
         """Moves the clock, and waits until all that this brings about is done.
 
-        Whatever is in flight keeps its lease, as it would if the time had passed by itself.
+        It stops at every moment on the way at which something is due, as if the time had passed by itself: what fails
+        is tried again at its time, and what is in flight keeps its lease.
         """
+        await self.settle()
+        end = self.clock.now + seconds
+        while (due := self._runtime.dispatcher.due) is not None and self.clock.now + due < end:
+            await self._move(max(due, SHORTEST))
+        await self._move(end - self.clock.now)
+
+    async def _move(self, seconds: float) -> None:
         await self._runtime.dispatcher.leases.extend(max(0.0, seconds))
         self.clock.advance(seconds)
         await self.settle()

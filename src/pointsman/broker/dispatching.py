@@ -45,6 +45,8 @@ class Dispatcher:
         """How often it has looked; so that a test can wait until it has."""
         self.found = False
         """Whether the last look found something to do."""
+        self.due: float | None = None
+        """After how many seconds there is something to do that only waits for the time."""
 
     def start(self) -> None:
         """Begins to look for deliveries."""
@@ -115,21 +117,22 @@ class Dispatcher:
         """Takes what is ready, and gives how long there is nothing to do."""
         wanted = [(each, min(each.free, MOST_AT_ONCE)) for each in self._consumers if each.free > 0]
 
-        def operation(transaction: Transaction) -> tuple[list[tuple[Consumer, Attempt]], float | None]:
+        def operation(transaction: Transaction) -> tuple[list[tuple[Consumer, Attempt | None]], float | None]:
             # Also for those whom this process has no consumers of: otherwise it would find them due again and again.
             self._store.settler.sweep(transaction)
             self._expire(transaction)
-            taken: list[tuple[Consumer, Attempt]] = []
-            for consumer, count in wanted:
-                for stored in self._store.taker.first(transaction, consumer.subscription, count, consumer.lease):
-                    attempt = self._outcomes.begin(transaction, stored, consumer.destination)
-                    if attempt is not None:
-                        taken.append((consumer, attempt))
+            taken = [
+                (consumer, self._outcomes.begin(transaction, stored, consumer.destination))
+                for consumer, count in wanted
+                for stored in self._store.taker.first(transaction, consumer.subscription, count, consumer.lease)
+            ]
             return taken, next_due(transaction)
 
-        taken, wait = await self._committer.run(operation)
+        taken, self.due = await self._committer.run(operation)
         gone: list[Received] = []
         for consumer, attempt in taken:
+            if attempt is None:
+                continue
             received = Received(attempt, self._deliverer.settle)
             if consumer in self._consumers:
                 consumer.in_flight[received] = asyncio.create_task(self._deliver(consumer, received))
@@ -138,7 +141,7 @@ class Dispatcher:
         await self._deliverer.give_back(gone)
         if taken:
             return 0.0
-        return LONGEST if wait is None else wait
+        return LONGEST if self.due is None else self.due
 
     async def _deliver(self, consumer: Consumer, received: Received) -> None:
         try:
