@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 from pointsman.store.doctor.diagnosing import diagnose
@@ -60,3 +61,21 @@ def test_progress_is_told_up_to_the_last_message(tmp_path: Path) -> None:
     assert told == sorted(told)
     assert len(told) == 5
     assert {total for _, total in told} == {5000}
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    """Neither with the number of messages nor with their sizes."""
+    peaks = []
+    for count, size in ((3000, 10), (12_000, 10), (300, 100_000)):
+        path = tmp_path / f"{count}.db"
+        with Queue(path, durability="normal") as queue:
+            queue.put_many((b"x" * size, "a") for _ in range(count))
+        tracemalloc.start()
+        try:
+            assert diagnose(path).healthy
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    few, many, large = peaks
+    assert many < 1.5 * few
+    assert large < few + 2_000_000

@@ -39,12 +39,13 @@ def diagnose(
     What cannot be read becomes a finding. Raises ``StoreError``: ``no-file`` if there is no file that can be opened,
     and ``store-busy`` if another process keeps everybody out.
     """
-    database = Path(path)
-    for attempt in range(ATTEMPTS):
+    database, attempts = Path(path), 0
+    while True:
+        attempts += 1
         try:
             return _diagnose(database, clock, progress)
         except StoreError as error:
-            if error.code == "source-changed" and attempt + 1 < ATTEMPTS:
+            if error.code == "source-changed" and attempts < ATTEMPTS:
                 continue
             if error.code == "no-file":
                 raise
@@ -54,7 +55,6 @@ def diagnose(
             findings.add("not-readable", detail=error.problem)
             read_mark(database, findings)
             return Diagnosis(str(path), False, tuple(findings), {})
-    raise AssertionError
 
 
 def _diagnose(path: Path, clock: Callable[[], float], progress: Progress | None) -> Diagnosis:

@@ -97,9 +97,7 @@ class Survey:
     def _messages(self, after: int) -> Iterator[tuple[int, str, Known]]:
         for row in each_row(self._read, after + 1, max(self._last, after + 1)):
             if not isinstance(row, Unreadable):
-                message = StoredMessage._make(row[:18])
-                known = Known(row[18], message.priority, message.is_whole, message.id, message.routing_key)
-                yield message.sequence, "message", known
+                yield row[0], "message", row[1]
             elif row.exists:
                 yield row.first, "message", Known(None, 5, whole=False, id=None, text=None)
             elif self.lost and self.lost[-1][1] + 1 == row.first:
@@ -108,8 +106,15 @@ class Survey:
                 self.lost.append((row.first, row.last))
 
     def _read(self, first: int, last: int, limit: int) -> list[Row]:
-        return list(self._connection.execute(questions.MESSAGES, (self._prefix, first, last, limit)))
+        # Row by row, for a page of large bodies would not fit into memory.
+        rows = self._connection.execute(questions.MESSAGES, (self._prefix, first, last, limit))
+        return [(row[0], _known(row)) for row in rows]
 
     def _is_lost(self, sequence: int) -> bool:
         place = bisect_right(self.lost, (sequence, 1 << 63)) - 1
         return place >= 0 and self.lost[place][1] >= sequence
+
+
+def _known(row: Row) -> Known:
+    message = StoredMessage._make(row[:18])
+    return Known(row[18], message.priority, message.is_whole, message.id, message.routing_key)
