@@ -15,6 +15,7 @@ import pytest
 
 from pointsman.errors import MessageError, StoreError, SubjectError
 from pointsman.store.queue import Queue
+from pointsman.store.stored import StoredMessage
 from pointsman.store.transaction import Transaction
 from tests.store.conftest import Open
 
@@ -173,12 +174,14 @@ def test_several_processes_put_and_pop_at_the_same_time(open_file: Open, path: P
     command = [sys.executable, "-c", PRODUCER, str(path)]
     producers = [subprocess.Popen([*command, name], stdout=subprocess.PIPE, text=True) for name in ("one", "two")]
     got: list[tuple[str, str]] = []
-    while len(got) < 80:
+    messages: list[StoredMessage] = []
+    has_ended = False
+    while messages or not has_ended:
+        # Looked at before the pop: what was put before the end is found after it.
+        has_ended = all(producer.poll() is not None for producer in producers)
         messages = queue.pop_many(7)
         queue.ack_many(messages)
         got += [(message.id, str(message.data)) for message in messages]
-        if not messages and all(producer.poll() is not None for producer in producers):
-            break
     printed = [line for producer in producers for line in producer.communicate()[0].split()]
     assert [producer.returncode for producer in producers] == [0, 0]
     assert sorted(printed) == sorted(id for id, _ in got)
