@@ -36,7 +36,7 @@ def take_all(path: Path) -> tuple[set[bytes], str | None]:
     """What can be popped, and the code of the error that ended it, if any."""
     found: set[bytes] = set()
     try:
-        with Queue(path) as queue:
+        with Queue(path, durability="normal") as queue:
             while message := queue.pop():
                 found.add(message.body)
                 queue.ack(message)
