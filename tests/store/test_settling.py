@@ -43,17 +43,18 @@ def test_ack_many_gives_how_many_leases_were_held(queue: Queue, clock: Clock) ->
     assert queue.ack_many([]) == 0
 
 
-def test_the_last_delivery_finishes_the_message(queue: Queue) -> None:
+@pytest.mark.parametrize("names", [[], ["one"], ["one", "two"], ["one", "two", "three"]])
+def test_the_last_delivery_finishes_the_message(queue: Queue, names: list[str]) -> None:
     """A message is done when everybody is done with it."""
-    queue.subscribe("one", "#")
-    queue.subscribe("two", "a")
+    for name in names:
+        queue.subscribe(name, "#")
     id = queue.put(b"1", "a")
-    popped = [queue.pop(), queue.pop(subscription="one"), queue.pop(subscription="two")]
-    for message, unfinished, done in zip(popped, [1, 1, 0], [0, 0, 1], strict=True):
+    for name in [None, *names]:
+        assert (queue.unfinished, queue.size().done) == (1, 0)
+        message = queue.pop(subscription=name)
         assert message is not None
         assert queue.ack(message)
-        assert (queue.unfinished, queue.size().done) == (unfinished, done)
-    assert queue.status(id) == "done"
+    assert (queue.unfinished, queue.size().done, queue.status(id)) == (0, 1, "done")
 
 
 def test_a_message_given_back_comes_again_after_its_backoff(queue: Queue, clock: Clock) -> None:
