@@ -43,7 +43,7 @@ class LeaseKeeper:
                 await self._task
 
     async def extend(self, least: float) -> None:
-        """Makes all leases longer that have less than ``least`` seconds left, or less than half of their length."""
+        """Makes all leases longer that have ``least`` seconds left or less, or half of their length or less."""
         now = self._store.settings.clock() * SECOND
         await asyncio.gather(
             *(
@@ -51,7 +51,7 @@ class LeaseKeeper:
                 for consumer in self._consumers
                 for received in list(consumer.in_flight)
                 if not received.settled
-                and received.attempt.stored.until - now < max(consumer.lease / 2, least * SECOND)
+                and received.attempt.stored.until - now <= max(consumer.lease / 2, least * SECOND)
             )
         )
 
