@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,19 +13,20 @@ import apsw
 
 from pointsman.errors import PointsmanError, StoreError
 from pointsman.patterns.dialect import Dialect, find_dialect
-from pointsman.store import statements
+from pointsman.store import forking, statements
 from pointsman.store.asking import Interests
 from pointsman.store.bell import Bell
 from pointsman.store.connection import MEMORY, open_connection, prepare, translated
 from pointsman.store.keys import Keys
 from pointsman.store.mark import Mark, MarkFile, mark_path, parse_mark
 from pointsman.store.putting import PutSettings, Putter
+from pointsman.store.request import Operation, Request, Result
 from pointsman.store.settings import QueueSettings
 from pointsman.store.settling import Settler
 from pointsman.store.subscriptions import Subscriptions
 from pointsman.store.taking import Taker
 from pointsman.store.transaction import SECOND, Transaction
-from pointsman.store.writer import Operation, Request, Result, Writer
+from pointsman.store.writer import Writer
 
 
 class Store:
@@ -43,7 +43,7 @@ class Store:
         if settings.dialect is not None:
             find_dialect(settings.dialect)
         self._open()
-        OPEN.add(self)
+        forking.OPEN.add(self)
 
     def _open(self) -> None:
         settings = self.settings
@@ -98,6 +98,10 @@ class Store:
                 f"{mark.commits - found.commits:,} transactions that were committed are missing: the mark says "
                 f"{mark.commits:,} and message {mark.sequence:,}, the file {found.commits:,} and {found.sequence:,}"
             )
+            if self.settings.durability == "normal":
+                # What a loss of power may do then; nobody was promised more.
+                LOG.warning("%s: %s", self.path, problem)
+                return
             raise StoreError("store-lost-tail", problem, file=self.path)
 
     def write(self, operation: Operation[Result]) -> Result:
@@ -151,7 +155,7 @@ class Store:
 
     def close(self) -> None:
         """Closes the file; to close it twice is no mistake."""
-        OPEN.discard(self)
+        forking.OPEN.discard(self)
         if self._closed:
             return
         self._closed = True
@@ -246,25 +250,3 @@ def _open_mark(path: str) -> MarkFile:
         return MarkFile(mark_path(path))
     except OSError as error:
         raise StoreError("store-not-opened", f"the mark beside it: {error.strerror}", file=path) from error
-
-
-OPEN: weakref.WeakSet[Store] = weakref.WeakSet()
-
-
-def _before_fork() -> None:
-    # In one order, as several threads may fork at a time.
-    for store in sorted(OPEN, key=id):
-        store.before_fork()
-
-
-def _after_fork_in_parent() -> None:
-    for store in sorted(OPEN, key=id):
-        store.after_fork_in_parent()
-
-
-def _after_fork_in_child() -> None:
-    for store in sorted(OPEN, key=id):
-        store.after_fork_in_child()
-
-
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
