@@ -328,6 +328,10 @@ CATALOGUE: dict[str, Entry] = {
         "The file cannot be opened for writing, or no file can be made beside it.",
         "Check that the folder exists, that the path is not a folder, and who may write to both.",
     ),
+    "message-damaged": Entry(
+        "A message is not what was put; the file was changed by something else than Pointsman.",
+        "Run pointsman queue doctor on the file, and look at the disk that it is on.",
+    ),
     "store-lost-tail": Entry(
         "The mark beside the file says that more was committed than the file holds.",
         "Run pointsman queue doctor: it says what is missing. With --repair it takes the file as it is.",

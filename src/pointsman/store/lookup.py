@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
-from pointsman.errors import SubjectError
+from pointsman.errors import StoreError, SubjectError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import statements
 from pointsman.store.asking import PRIORITIES, Interest
@@ -107,10 +107,14 @@ def read_message(store: Store, connection: Connection | Transaction, sequence: i
 
 
 def get(store: Store, id: str) -> StoredMessage | None:
-    """The message of this id."""
+    """The message of this id. Raises ``StoreError`` (``message-damaged``)."""
     with store.read() as connection:
         sequence = sequence_of(store, connection, id)
-        return None if sequence is None else read_message(store, connection, sequence)
+        found = None if sequence is None else read_message(store, connection, sequence)
+    if found is not None and not found.is_whole:
+        problem = f"message {found.sequence:,} is not what was put: its checksum is wrong"
+        raise StoreError("message-damaged", problem, file=store.path)
+    return found
 
 
 def messages(store: Store, after: int, limit: int) -> list[StoredMessage]:

@@ -232,12 +232,18 @@ class Queue:
     def peek(
         self, pattern: str | Pattern | None = None, *, subscription: str | None = None, count: int = 1
     ) -> list[StoredMessage]:
-        """The first messages that could be popped, which they stay; in memory all at once."""
+        """The first messages that are ready, which they stay; all at once in memory.
+
+        ``pop`` would pass over one that is damaged, which its ``is_whole`` tells.
+        """
         asked = None if pattern is None else self._pattern(pattern)
         return lookup.peek(self.store, asked, subscription, count)
 
     def get(self, id: str) -> StoredMessage | None:
-        """The message of this id; the last one if several have it, None if there is none."""
+        """The message of this id; the last one if several have it, None if there is none.
+
+        Raises ``StoreError`` (``message-damaged``) for one that is not what was put.
+        """
         return lookup.get(self.store, id)
 
     def status(self, id: str) -> str | None:
@@ -248,7 +254,10 @@ class Queue:
         return lookup.status(self.store, id)
 
     def messages(self, after: int = 0, limit: int = 1000) -> list[StoredMessage]:
-        """A page of everything that is stored, whatever became of it, in the order of putting."""
+        """A page of everything that is stored, whatever became of it, in the order of putting.
+
+        ``is_whole`` of a message tells whether it is what was put.
+        """
         return lookup.messages(self.store, after, limit)
 
     def size(self, subscription: str | None = None) -> Sizes:

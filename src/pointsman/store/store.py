@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -27,6 +28,8 @@ from pointsman.store.subscriptions import Subscriptions
 from pointsman.store.taking import Taker
 from pointsman.store.transaction import SECOND, Transaction
 from pointsman.store.writer import Writer
+
+LOG = logging.getLogger("pointsman.store")
 
 
 class Store:
@@ -92,8 +95,6 @@ class Store:
             return
         found = Mark(row[0], row[1])
         if found.commits < mark.commits:
-            # The log is the only other trace of what is missing: to close the file must not clear it away.
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             problem = (
                 f"{mark.commits - found.commits:,} transactions that were committed are missing: the mark says "
                 f"{mark.commits:,} and message {mark.sequence:,}, the file {found.commits:,} and {found.sequence:,}"
@@ -102,6 +103,8 @@ class Store:
                 # What a loss of power may do then; nobody was promised more.
                 LOG.warning("%s: %s", self.path, problem)
                 return
+            # The log is the only other trace of what is missing: to close the file must not clear it away.
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             raise StoreError("store-lost-tail", problem, file=self.path)
 
     def write(self, operation: Operation[Result]) -> Result:

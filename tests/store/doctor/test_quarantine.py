@@ -87,9 +87,19 @@ def test_to_read_a_text_that_is_none_is_the_projects_error(tmp_path: Path) -> No
         assert caught.value.code == "store-damaged"
 
 
-def test_a_queue_that_lost_its_tail_keeps_its_log_when_it_is_refused(tmp_path: Path) -> None:
-    """The log is the only trace of what was lost; opening the queue in vain does not clear it away."""
-    path, copy = tmp_path / "queue.db", tmp_path / "copy.db"
+@pytest.mark.parametrize("statement", [DAMAGES["its data"], DAMAGES["its priority"].replace("ready", "message")])
+def test_a_damaged_message_is_not_given_by_its_id(tmp_path: Path, statement: str) -> None:
+    """The error names it; a listing tells which ones are whole."""
+    with Queue(damaged(tmp_path / "queue.db", statement)) as queue:
+        with pytest.raises(StoreError) as caught:
+            queue.get("two")
+        assert caught.value.code == "message-damaged"
+        assert [each.is_whole for each in queue.messages()] == [True, False, True]
+
+
+def with_lost_tail(folder: Path) -> Path:
+    """A queue of ten messages with a flipped bit in the middle of its log."""
+    path, copy = folder / "queue.db", folder / "copy.db"
     with Queue(path) as queue:
         for number in range(10):
             queue.put(b"%d" % number, "a")
@@ -99,7 +109,29 @@ def test_a_queue_that_lost_its_tail_keeps_its_log_when_it_is_refused(tmp_path: P
     data = bytearray(log.read_bytes())
     data[len(data) // 2] ^= 1
     log.write_bytes(data)
+    return copy
+
+
+def test_a_queue_that_lost_its_tail_keeps_its_log_when_it_is_refused(tmp_path: Path) -> None:
+    """The log is the only trace of what was lost; opening the queue in vain does not clear it away."""
+    copy = with_lost_tail(tmp_path)
+    before = Path(f"{copy}-wal").read_bytes()
     with pytest.raises(StoreError) as caught:
         Queue(copy)
     assert caught.value.code == "store-lost-tail"
-    assert log.read_bytes() == data
+    assert Path(f"{copy}-wal").read_bytes() == before
+
+
+def test_a_queue_of_normal_durability_goes_on_without_its_tail(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A loss of power may take the last transactions then; it says so in the log, once."""
+    copy = with_lost_tail(tmp_path)
+    with Queue(copy, durability="normal") as queue:
+        assert "committed are missing" in caplog.text
+        found = queue.pop_many(20)
+        assert len(found) < 10
+        queue.put(b"new", "a")
+    caplog.clear()
+    Queue(copy).close()
+    assert not caplog.text
