@@ -131,6 +131,9 @@ async def test_what_is_in_flight_keeps_its_lease_when_the_clock_is_moved() -> No
         first = await anext(messages)
         await broker.advance(1000)
         assert broker.queue.size("s").leased == 1
+        broker.clock.advance(-100_000)
+        await broker.advance(1000)
+        assert broker.queue.size("s").leased == 1
         assert await first.ack()
 
 

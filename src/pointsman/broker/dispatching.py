@@ -36,7 +36,7 @@ class Dispatcher:
         self._tick = tick
         self._consumers: list[Consumer] = []
         self._deliverer = Deliverer(outcomes, committer)
-        self.leases = LeaseKeeper(store, outcomes, committer, self._consumers)
+        self.leases = LeaseKeeper(outcomes, committer, self._consumers)
         self._woken = asyncio.Event()
         self._listener: Listener | None = None
         self._task: asyncio.Task[None] | None = None

@@ -9,8 +9,6 @@ import logging
 from pointsman.broker.committer import Committer
 from pointsman.broker.consumer import Consumer
 from pointsman.broker.outcomes import Outcomes
-from pointsman.broker.received import Received
-from pointsman.store.store import Store
 from pointsman.store.transaction import SECOND, Transaction
 
 LOG = logging.getLogger("pointsman.broker")
@@ -19,8 +17,7 @@ LOG = logging.getLogger("pointsman.broker")
 class LeaseKeeper:
     """Keeps the leases of the deliveries that these consumers have in flight; belongs to one event loop."""
 
-    def __init__(self, store: Store, outcomes: Outcomes, committer: Committer, consumers: list[Consumer]) -> None:
-        self._store = store
+    def __init__(self, outcomes: Outcomes, committer: Committer, consumers: list[Consumer]) -> None:
         self._outcomes = outcomes
         self._committer = committer
         self._consumers = consumers
@@ -44,16 +41,27 @@ class LeaseKeeper:
 
     async def extend(self, least: float) -> None:
         """Makes all leases longer that have ``least`` seconds left or less, or half of their length or less."""
-        now = self._store.settings.clock() * SECOND
-        await asyncio.gather(
-            *(
-                self._extend(consumer, received, least)
-                for consumer in self._consumers
-                for received in list(consumer.in_flight)
-                if not received.settled
-                and received.attempt.stored.until - now <= max(consumer.lease / 2, least * SECOND)
-            )
-        )
+        in_flight = [(consumer, received) for consumer in self._consumers for received in consumer.in_flight]
+        before = [received.attempt for _, received in in_flight]
+
+        def operation(transaction: Transaction) -> None:
+            for consumer, received in in_flight:
+                # By the queue's time, for the clock may have been set.
+                left = received.attempt.stored.until - transaction.now
+                if not received.settled and left <= max(consumer.lease / 2, least * SECOND):
+                    length = consumer.lease + int(least * SECOND)
+                    longer = self._outcomes.extended(transaction, received.attempt, length)
+                    # At once, for it may be settled within the same transaction.
+                    received.attempt = longer or received.attempt
+
+        if not in_flight:
+            return
+        try:
+            await self._committer.run(operation)
+        except Exception:
+            LOG.exception("leases could not be made longer")
+            for (_, received), attempt in zip(in_flight, before, strict=True):
+                received.attempt = attempt
 
     async def _run(self) -> None:
         while True:
@@ -62,15 +70,3 @@ class LeaseKeeper:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), pause)
             await self.extend(0.0)
-
-    async def _extend(self, consumer: Consumer, received: Received, least: float) -> None:
-        def operation(transaction: Transaction) -> None:
-            length = consumer.lease + int(least * SECOND)
-            longer = self._outcomes.extended(transaction, received.attempt, length)
-            # At once, for it may be settled within the same transaction.
-            received.attempt = longer or received.attempt
-
-        try:
-            await self._committer.run(operation)
-        except Exception:
-            LOG.exception("the lease of %s could not be made longer", received.delivery_id)
