@@ -178,3 +178,13 @@ def test_a_subscription_that_is_not_there_is_an_error(queue: Queue) -> None:
     with pytest.raises(StoreError, match="no-subscription"):
         queue.pop(subscription="nobody")
     assert queue.size().ready == 1
+
+
+def test_a_queue_can_be_iterated_over(queue: Queue) -> None:
+    """Each message is acknowledged when the next is asked for; the one at which the loop ends comes back."""
+    queue.put_many((str(number), "a") for number in range(3))
+    for message in queue:
+        if message.data == "1":
+            break
+    assert [each.data for each in queue.pop_many(9)] == ["1", "2"]
+    assert queue.size().done == 1

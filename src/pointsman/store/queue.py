@@ -193,6 +193,10 @@ class Queue:
             with self.store.guarded():
                 listener.close()
 
+    def __iter__(self) -> Iterator[StoredMessage]:
+        """As ``consume()``."""
+        return self.consume()
+
     # -- settling
 
     def ack(self, message: StoredMessage) -> bool:
