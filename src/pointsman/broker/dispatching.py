@@ -39,6 +39,7 @@ class Dispatcher:
         self.leases = LeaseKeeper(outcomes, committer, self._consumers)
         self._woken = asyncio.Event()
         self._listener: Listener | None = None
+        self._descriptor = -1
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
         self.rounds = 0
@@ -52,13 +53,15 @@ class Dispatcher:
         """Begins to look for deliveries."""
         with self._store.guarded():
             self._listener = self._store.bell.listen()
-        asyncio.get_running_loop().add_reader(self._listener.fileno(), self.wake)
+        self._descriptor = self._listener.fileno()
+        asyncio.get_running_loop().add_reader(self._descriptor, self.wake)
         self._task = asyncio.create_task(self._run())
         self.leases.start()
 
     def wake(self) -> None:
         """Looks again, soon."""
-        if self._listener is not None:
+        # It is closed, too, if somebody closed the queue.
+        if self._listener is not None and self._listener.fileno() >= 0:
             self._listener.clear()
         self._woken.set()
 
@@ -159,7 +162,7 @@ class Dispatcher:
 
     def _close_listener(self) -> None:
         if self._listener is not None:
-            asyncio.get_running_loop().remove_reader(self._listener.fileno())
+            asyncio.get_running_loop().remove_reader(self._descriptor)
             with self._store.guarded():
                 self._listener.close()
             self._listener = None
