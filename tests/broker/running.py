@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Coroutine
 from typing import Any, ParamSpec
 
-PATIENCE = 20
+PATIENCE = 60
 """Seconds after which a test that hangs is ended."""
 Given = ParamSpec("Given")
 
