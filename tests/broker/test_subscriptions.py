@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -250,6 +251,17 @@ asyncio.run(main())
         assert sorted(name.partition(":")[0] for name in names) == ["asked", "durable", "temporary"]
         async with Broker(file):
             assert [each.name for each in broker.queue.subscriptions()] == names
+
+
+@in_loop
+async def test_the_number_of_a_process_that_came_again_does_not_keep_what_was_left_behind(tmp_path: Path) -> None:
+    """As in containers, whose processes all have the number 1; and no name leads out of the folder of the bells."""
+    with Queue(tmp_path / "app.db") as queue:
+        for name in (f"temporary:{os.getpid()}-7f00-0-abc", "temporary:", "inbox:../../app.db-x", "inbox:1"):
+            queue.subscribe(name, "#")
+    (tmp_path / "app.db-bells").mkdir()
+    async with Broker(tmp_path / "app.db") as broker:
+        assert broker.queue.subscriptions() == []
 
 
 @in_loop

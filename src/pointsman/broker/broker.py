@@ -16,7 +16,6 @@ from pointsman.broker.making import Body, make_message, read_table
 from pointsman.broker.outbox import BrokerOutbox
 from pointsman.broker.publishing import TEMPORARY, Order, Published
 from pointsman.broker.registration import Registration, Registrations
-from pointsman.broker.requesting import name_of_process
 from pointsman.broker.runtime import Runtime
 from pointsman.broker.sinks import Sinks
 from pointsman.broker.subscription import BrokerSubscription
@@ -221,7 +220,7 @@ class Broker:
     ) -> BrokerSubscription:
         """Messages as an asynchronous iterator, from now on; with a ``name`` the subscription is durable."""
         subscription = BrokerSubscription(manual=ack == "manual")
-        chosen = name or name_of_process(TEMPORARY)
+        chosen = name or self._runtime.name_of(TEMPORARY)
         limits = (prefetch, lease, None, True, principal, True)
         registration = Registration(chosen, subscription.act, self._text(pattern), "", *limits)
         self._runtime.begin(subscription, registration, durable=name is not None)

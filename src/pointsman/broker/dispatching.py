@@ -77,6 +77,11 @@ class Dispatcher:
         await self._give_back(consumer)
 
     @property
+    def listener(self) -> str:
+        """The name by which other processes find that this one is there; empty unless it is started."""
+        return "" if self._listener is None else self._listener.name
+
+    @property
     def subscriptions(self) -> set[int]:
         """The numbers of the subscriptions that have a consumer here."""
         return {consumer.subscription for consumer in self._consumers}

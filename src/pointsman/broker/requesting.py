@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -28,9 +27,9 @@ class Inbox:
     ``clock`` measures how long they are waited for; ``wake`` is called for ``tick`` to be asked anew.
     """
 
-    def __init__(self, clock: Callable[[], float], wake: Callable[[], None]) -> None:
+    def __init__(self, name: str, clock: Callable[[], float], wake: Callable[[], None]) -> None:
         self._wake = wake
-        self.name = name_of_process(INBOX)
+        self.name = name
         self._clock = clock
         self._waiting: dict[str, tuple[float, asyncio.Future[Message]]] = {}
 
@@ -82,24 +81,13 @@ class Inbox:
         return Consumer(number, self.name, self.act, concurrency=AT_ONCE, lease=lease)
 
 
-def name_of_process(kind: str) -> str:
-    """A name that begins with its kind, and by which can be found whether this process is gone."""
-    return f"{kind}{os.getpid()}-{secrets.token_hex(6)}"
+def name_of(kind: str, listener: str) -> str:
+    """A name that begins with its kind, and by which can be found whether its broker is gone."""
+    return f"{kind}{listener}-{secrets.token_hex(6)}"
 
 
 def abandoned(store: Store, transaction: Transaction) -> list[str]:
-    """The inboxes and temporary subscriptions of processes of this machine that are gone."""
+    """The inboxes and temporary subscriptions of brokers that are gone."""
     store.subscriptions.refresh(transaction)
     names = [name for name in store.subscriptions.by_name if name.startswith((INBOX, TEMPORARY))]
-    return [name for name in names if not _lives(name)]
-
-
-def _lives(name: str) -> bool:
-    number: Any = name.partition(":")[2].partition("-")[0]
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return False
-    except (ValueError, OSError, OverflowError):
-        return True
-    return True
+    return [name for name in names if not store.bell.hears(name.partition(":")[2].rpartition("-")[0])]

@@ -10,9 +10,9 @@ from pointsman.broker.committer import Committer
 from pointsman.broker.consumer import Consumer
 from pointsman.broker.dispatching import Dispatcher
 from pointsman.broker.outcomes import Outcomes
-from pointsman.broker.publishing import Publisher
+from pointsman.broker.publishing import INBOX, Publisher
 from pointsman.broker.registration import Registration
-from pointsman.broker.requesting import Inbox, abandoned
+from pointsman.broker.requesting import Inbox, abandoned, name_of
 from pointsman.broker.sinks import Sinks
 from pointsman.broker.subscription import BrokerSubscription, Close
 from pointsman.broker.timers import expire
@@ -76,6 +76,10 @@ class Runtime:
         # One that is cancelled must not keep the others from having it.
         return await asyncio.shield(self._inbox)
 
+    def name_of(self, kind: str) -> str:
+        """A new name for a subscription that ends with this broker."""
+        return name_of(kind, self.dispatcher.listener)
+
     def _prepare(self, registration: Registration) -> Callable[[Transaction], Consumer]:
         return registration.prepare(self.queue.store, self.table, self.publisher)
 
@@ -101,7 +105,7 @@ class Runtime:
         await asyncio.gather(*(each.aclose() for each in list(self._subscriptions)), return_exceptions=True)
 
     async def _make_inbox(self) -> Inbox:
-        inbox = Inbox(self._patience, self.dispatcher.wake)
+        inbox = Inbox(self.name_of(INBOX), self._patience, self.dispatcher.wake)
         store = self.queue.store
         self.dispatcher.add(await self.committer.run(lambda transaction: inbox.consumer(store, transaction)))
         self._tick = inbox.tick

@@ -31,6 +31,11 @@ class Listener:
         # For writing too, so that it is not at its end whenever nobody else has it open.
         self._descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
+    @property
+    def name(self) -> str:
+        """By which ``Bell.hears`` finds it, from any process."""
+        return self._path.name
+
     def fileno(self) -> int:
         """For ``select`` and event loops."""
         return self._descriptor
@@ -96,6 +101,14 @@ class Bell:
                 continue
             except OSError:
                 self._drop(name)
+
+    def hears(self, name: str) -> bool:
+        """Whether a listener of this name waits, in whichever process; by its pipe, as numbers of processes recur."""
+        try:
+            os.close(os.open(self._folder / Path(name).name, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+        except OSError as error:
+            return error.errno not in (errno.ENXIO, errno.ENOENT, errno.EISDIR)
+        return True
 
     def forget(self, listener: Listener) -> None:
         """A listener is closed."""
