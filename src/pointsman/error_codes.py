@@ -413,4 +413,9 @@ CATALOGUE: dict[str, Entry] = {
         "The database to import was written to, or messages that were taken over before are no longer in it.",
         "Stop the program that uses it. If messages were deleted from it meanwhile, import it into a new queue.",
     ),
+    # The pipeline
+    "too-many-routes": Entry(
+        "The table has more routes, or more different predicates, than the pipeline has numbers for.",
+        "Use stored subscriptions instead of routes, or split the table.",
+    ),
 }

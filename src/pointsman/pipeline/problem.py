@@ -1,0 +1,33 @@
+"""What is wrong with a row: a column that each stage fills in, so that no row ever disappears."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+PROBLEM = "problem"
+TYPE = "struct<stage:string,code:string,reason:string>"
+
+
+def with_problems(frame: DataFrame) -> DataFrame:
+    """The frame with the column ``problem``; NULL in all rows if it was not there."""
+    from pyspark.sql import functions as sf
+
+    return frame if PROBLEM in frame.columns else frame.withColumn(PROBLEM, sf.lit(None).cast(TYPE))
+
+
+def with_problem(frame: DataFrame, stage: str, code: Column | str, reason: Column, where: Column) -> DataFrame:
+    """The frame with this problem in the rows where the condition is TRUE and that have none so far."""
+    from pyspark.sql import functions as sf
+
+    named = sf.lit(code) if isinstance(code, str) else code
+    made = sf.struct(sf.lit(stage).alias("stage"), named.alias("code"), reason.alias("reason")).cast(TYPE)
+    base = with_problems(frame)
+    return base.withColumn(PROBLEM, sf.when(base[PROBLEM].isNull() & where, made).otherwise(base[PROBLEM]))
+
+
+def is_fine(frame: DataFrame) -> Column:
+    """Whether nothing is wrong with a row so far."""
+    return frame[PROBLEM].isNull()
