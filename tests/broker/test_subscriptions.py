@@ -222,12 +222,6 @@ async def test_the_event_loop_goes_on_while_the_file_is_locked(tmp_path: Path) -
         assert (await anext(messages)).subject == "c"
 
 
-@in_loop
-async def test_what_a_killed_process_left_behind_is_cleared_away(tmp_path: Path) -> None:
-    """Its temporary subscriptions and its inbox would gather messages for ever."""
-    program = """
-import asyncio, os, signal, sys
-from pointsman import Broker
 async def main():
     async with Broker(sys.argv[1]) as broker:
         broker.on("asked", name="asked")(lambda message: b"yes")
@@ -251,17 +245,6 @@ asyncio.run(main())
         assert sorted(name.partition(":")[0] for name in names) == ["asked", "durable", "temporary"]
         async with Broker(file):
             assert [each.name for each in broker.queue.subscriptions()] == names
-
-
-@in_loop
-async def test_the_number_of_a_process_that_came_again_does_not_keep_what_was_left_behind(tmp_path: Path) -> None:
-    """As in containers, whose processes all have the number 1; and no name leads out of the folder of the bells."""
-    with Queue(tmp_path / "app.db") as queue:
-        for name in (f"temporary:{os.getpid()}-7f00-0-abc", "temporary:", "inbox:../../app.db-x", "inbox:1"):
-            queue.subscribe(name, "#")
-    (tmp_path / "app.db-bells").mkdir()
-    async with Broker(tmp_path / "app.db") as broker:
-        assert broker.queue.subscriptions() == []
 
 
 @in_loop
