@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import apsw
-import pytest
-
 from pointsman import Broker, Queue
-from pointsman.broker.received import Received
-from pointsman.errors import InputError, PatternError, StoreError
-from pointsman.testing import MemoryBroker
-from tests.broker.running import in_loop, until
+from tests.broker.running import in_loop
 
 
 @in_loop
@@ -25,6 +18,31 @@ async def test_what_a_killed_process_left_behind_is_cleared_away(tmp_path: Path)
     program = """
 import asyncio, os, signal, sys
 from pointsman import Broker
+async def main():
+    async with Broker(sys.argv[1]) as broker:
+        broker.on("asked", name="asked")(lambda message: b"yes")
+        async with broker.subscribe("#"), broker.subscribe("#", name="durable"):
+            await broker.request("asked")
+            os.kill(os.getpid(), signal.SIGKILL)
+asyncio.run(main())
+"""
+    file = tmp_path / "app.db"
+    killed = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", program, str(file)], check=False)
+    assert killed.returncode == -9
+    with Queue(file, dialect=None) as queue:
+        assert sorted(each.name.partition(":")[0] for each in queue.subscriptions()) == [
+            "asked",
+            "durable",
+            "inbox",
+            "temporary",
+        ]
+    async with Broker(file) as broker, broker.subscribe("#"):
+        names = [each.name for each in broker.queue.subscriptions()]
+        assert sorted(name.partition(":")[0] for name in names) == ["asked", "durable", "temporary"]
+        async with Broker(file):
+            assert [each.name for each in broker.queue.subscriptions()] == names
+
+
 @in_loop
 async def test_the_number_of_a_process_that_came_again_does_not_keep_what_was_left_behind(tmp_path: Path) -> None:
     """As in containers, whose processes all have the number 1; and no name leads out of the folder of the bells."""

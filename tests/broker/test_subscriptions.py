@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import apsw
@@ -220,31 +217,6 @@ async def test_the_event_loop_goes_on_while_the_file_is_locked(tmp_path: Path) -
         await publishing
         await broker.publish("c")
         assert (await anext(messages)).subject == "c"
-
-
-async def main():
-    async with Broker(sys.argv[1]) as broker:
-        broker.on("asked", name="asked")(lambda message: b"yes")
-        async with broker.subscribe("#"), broker.subscribe("#", name="durable"):
-            await broker.request("asked")
-            os.kill(os.getpid(), signal.SIGKILL)
-asyncio.run(main())
-"""
-    file = tmp_path / "app.db"
-    killed = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", program, str(file)], check=False)
-    assert killed.returncode == -9
-    with Queue(file, dialect=None) as queue:
-        assert sorted(each.name.partition(":")[0] for each in queue.subscriptions()) == [
-            "asked",
-            "durable",
-            "inbox",
-            "temporary",
-        ]
-    async with Broker(file) as broker, broker.subscribe("#"):
-        names = [each.name for each in broker.queue.subscriptions()]
-        assert sorted(name.partition(":")[0] for name in names) == ["asked", "durable", "temporary"]
-        async with Broker(file):
-            assert [each.name for each in broker.queue.subscriptions()] == names
 
 
 @in_loop
