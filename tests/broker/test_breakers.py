@@ -74,6 +74,19 @@ async def test_a_breaker_opens_at_its_threshold_and_what_comes_then_goes_to_the_
 
 
 @in_loop
+async def test_what_was_decided_before_the_breaker_opened_is_asked_about_again() -> None:
+    """A permit of that time lets nothing through."""
+    async with MemoryBroker(table()) as broker:
+        with broker.transaction() as outbox:
+            for number in range(5):
+                outbox.publish(f"orders.{number}")
+        warehouse = Warehouse(broker)
+        await broker.settle()
+        assert warehouse.tried == ["orders.0", "orders.1"]
+        assert [subject for subject, _ in warehouse.parked] == ["orders.2", "orders.3", "orders.4"]
+
+
+@in_loop
 async def test_after_the_reset_time_one_probe_is_made_and_closes_the_breaker() -> None:
     """While it is under way, the others go to the fallback."""
     async with MemoryBroker(table(), backoff=QUICKLY, random=lambda: 1.0) as broker:

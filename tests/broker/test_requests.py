@@ -121,6 +121,23 @@ async def test_a_request_that_is_cancelled_does_not_harm_the_next_one() -> None:
 
 
 @in_loop
+async def test_two_requests_of_one_correlation_do_not_take_each_others_place() -> None:
+    """The second one is still answered when the first one was given up."""
+    async with MemoryBroker() as broker:
+        kept: list[Received] = []
+        broker.on("a", name="h", ack="manual", concurrency=2)(kept.append)
+        first = asyncio.create_task(broker.request("a", id="one", correlation_id="c"))
+        await until(lambda: len(kept) == 1)
+        second = asyncio.create_task(broker.request("a", id="two", correlation_id="c"))
+        await until(lambda: len(kept) == 2)
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        assert await kept[1].ack("yes")
+        assert (await second).body == b"yes"
+
+
+@in_loop
 async def test_an_answer_may_be_given_by_hand() -> None:
     """With ``ack(answer)``, or by publishing a reply."""
     async with MemoryBroker() as broker:
