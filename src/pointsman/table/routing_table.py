@@ -42,8 +42,10 @@ class RoutingTable:
     Never changes; safe between threads.
     """
 
-    def __init__(self, written: model.Table, parts: Compiled, digest: str, chosen: str | None) -> None:
+    def __init__(self, written: model.Table, parts: Compiled, plain: dict[str, Any], chosen: str | None) -> None:
         self.written = written
+        self.plain = plain
+        """What it says, as plain data with its environment applied; ``from_plain`` reads it. Not to be changed."""
         self.routes = tuple(parts.routes)
         self.destinations = parts.destinations
         self.translations = tuple(parts.translations)
@@ -52,7 +54,7 @@ class RoutingTable:
         self.standards = parts.standards
         self.dialect = find_dialect(written.dialect)
         self.environment = chosen
-        self.hash = digest
+        self.hash = _digest(plain)
         """Names the table by its content: the same for the same routes, whatever the files look like."""
         self.index: SubjectIndex[Route] = SubjectIndex(self.dialect)
         """From a subject to the routes that match it and are enabled."""
@@ -80,6 +82,15 @@ class RoutingTable:
             return cls._from_tree(document.parse_document(text, file), environment)
 
     @classmethod
+    def from_plain(cls, plain: dict[str, Any], file: str = "table.yaml") -> RoutingTable:
+        """The table that plain data says, such as ``plain`` of another one, which has the same hash then.
+
+        Its places are all the beginning of the file. Raises as ``parse``.
+        """
+        with without_collector():
+            return cls._from_tree(Node.of(plain, file), None)
+
+    @classmethod
     def _from_tree(cls, root: Node, chosen: str | None) -> RoutingTable:
         failures: list[PointsmanError] = []
         overlays, rest = _overlays(root)
@@ -97,7 +108,7 @@ class RoutingTable:
             failures += parts.failures
         if failures:
             raise TableError(sorted(failures, key=lambda error: (error.file or "", error.line or 0, error.column or 0)))
-        return cls(written, parts, _digest(changed.plain()), chosen)
+        return cls(written, parts, changed.plain() or {}, chosen)
 
     def decide(
         self,
@@ -211,8 +222,8 @@ def _overlays(root: Node) -> tuple[Node | None, Node]:
     return only, Node(None, root.file, root.line, root.column, rest)
 
 
-def _digest(data: Any) -> str:
+def _digest(data: dict[str, Any]) -> str:
     """The hash of the content: of what is said, and not of how it is written."""
-    said = {key: value for key, value in (data or {}).items() if key not in ("include", "expectations", "silence")}
+    said = {key: value for key, value in data.items() if key not in ("include", "expectations", "silence")}
     text = json.dumps(said, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

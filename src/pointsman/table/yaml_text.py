@@ -47,6 +47,16 @@ class Node:
         self.key_line = line
         self.key_column = column
 
+    @classmethod
+    def of(cls, data: Any, file: str) -> Node:
+        """The tree of plain data, all of it at the beginning of a file: the way back from ``plain``."""
+        children: Children | None = None
+        if isinstance(data, dict):
+            children = {key: cls.of(value, file) for key, value in data.items()}
+        elif isinstance(data, list):
+            children = [cls.of(value, file) for value in data]
+        return cls(data if children is None else None, file, 1, 1, children)
+
     def plain(self) -> Any:
         """The value as plain data: dicts, lists and single values."""
         children = self.children
