@@ -63,7 +63,7 @@ def test_messages_are_published_and_delivered_until_nothing_is_left(
     assert run(*arguments) == 1
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [event["event"] for event in events] == ["started", "refused", "stopped"]
-    assert (events[1]["line"], events[1]["code"]) == (21, "publish-refused")
+    assert (events[1]["line"], events[1]["code"]) == (21, "empty-token")
     assert (events[2]["published"], events[2]["ready"], events[2]["dead"]) == (20, 0, 0)
     assert (folder / "seen.txt").read_text().splitlines() == ["orders.new"] * 20
     subjects = [json.loads(line)["subject"] for line in (folder / "audit.jsonl").read_text().splitlines()]
