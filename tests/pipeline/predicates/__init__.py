@@ -1,0 +1,1 @@
+"""What routes ask of messages, on Spark."""

@@ -1,0 +1,67 @@
+"""Both ways say of every message what Python says."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
+
+from pointsman.message import Message
+from pointsman.pipeline.columns import MessageColumns
+from pointsman.pipeline.predicates import held_column, holds_column, way
+from pointsman.pipeline.predicates.arrow import answered_column
+from pointsman.pipeline.predicates.inputs import Pair
+from tests.pipeline.predicates import nasty
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+
+@pytest.fixture(scope="module")
+def sent() -> list[Message]:
+    """Two thousand messages, two of them with long bodies."""
+    made = nasty.examples(nasty.messages, 1998)
+    return made + [Message("a", body, id="1") for body in nasty.LONG_BODIES]
+
+
+def differences(pairs: list[Pair], sent: list[Message], found: dict[int, list[bool | None]]) -> list[str]:
+    """Where what was found is not what is so, in words."""
+    return [
+        f"{pair} is {answer} for {message!r}"[:1000]
+        for number, message in enumerate(sent)
+        for pair, answer in zip(pairs, found[number], strict=True)
+        if answer is not nasty.takes(pair, message)
+    ]
+
+
+def test_a_hundred_questions_about_two_thousand_messages_are_answered_alike_on_both_ways(
+    spark: SparkSession, sent: list[Message]
+) -> None:
+    """Predicates over all fields and conditions of all forms, mixed, in one job."""
+    predicates = nasty.examples(nasty.any_trees, 40) + nasty.examples(nasty.plain_trees, 30)
+    conditions = nasty.examples(nasty.conditions(st.booleans()), 30)
+    pairs: list[Pair] = [(None, predicate) for predicate in predicates]
+    pairs += [(condition, None) for condition in conditions[:20]]
+    pairs += list(zip(conditions[20:], predicates[:10], strict=True))
+    assert len(pairs) == 100
+    frame = nasty.frame_of(spark, sent)
+    columns = MessageColumns(frame)
+    mixed, crossed = held_column(pairs, columns), answered_column(pairs, columns)
+    rows = frame.select("number", mixed.alias("mixed"), crossed.alias("crossed")).collect()
+    assert {way(*pair).name for pair in pairs} == {"native", "arrow"}
+    assert differences(pairs, sent, {row.number: row.mixed for row in rows}) == []
+    assert differences(pairs, sent, {row.number: row.crossed for row in rows}) == []
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_native_expressions_say_what_python_says(spark: SparkSession, sent: list[Message], number: int) -> None:
+    """For predicates without the body, and conditions without words; each is TRUE or FALSE, and never NULL."""
+    pairs: list[Pair] = [(None, predicate) for predicate in nasty.examples(nasty.plain_trees, 60, number)]
+    pairs += [(condition, None) for condition in nasty.examples(nasty.conditions(st.just(False)), 25, number)]
+    assert {way(*pair).name for pair in pairs} == {"native"}
+    frame = nasty.frame_of(spark, sent)
+    columns = MessageColumns(frame)
+    held = sf.array(*(holds_column(*pair, columns) for pair in pairs))
+    found = {row.number: row.held for row in frame.select("number", held.alias("held")).collect()}
+    assert differences(pairs, sent, found) == []
+    assert {answer for answers in found.values() for answer in answers} == {True, False}
