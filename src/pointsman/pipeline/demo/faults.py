@@ -1,0 +1,63 @@
+"""What should not be among the events and is: messages that are none, and messages that somebody may not send."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from pointsman.pipeline.demo.catalogue import Shoppers
+from pointsman.pipeline.demo.event import WEB_SHOP, Event, event
+from pointsman.pipeline.demo.stories import PAYMENT_RELEASED, PAYMENT_RESERVED
+
+INVALID_SUBJECTS = ("orders..created", ".orders.eu.books", "orders.eu.", "orders.eu. books", "users.*.joined")
+UNREADABLE_BODIES = ("amount=12.50;lines=1", '{"amount": 12.50, "lin', "<order><amount>12.50</amount></order>", "")
+MALFORMED = {"missing subject": 0.01, "invalid subject": 0.015, "unreadable body": 0.02}
+FORBIDDEN = {"unknown principal": 0.01, "no rule": 0.03, "denied": 0.01}
+"""What is wrong with messages, and how often for each order."""
+ORPHANS = 0.005
+"""Steps of orders that nobody knows, for each order."""
+
+
+def faulty_events(
+    shoppers: Shoppers, orders: int, malformed: Counter[str], forbidden: Counter[str], orphans: Counter[str]
+) -> Iterator[Event]:
+    """Faulty messages besides so many orders, in no order; at least one of each kind, each counted under its kind.
+
+    Messages without a subject that could be asked for have no principal: they come from a trusted importer.
+    """
+    for kind, rate in MALFORMED.items():
+        malformed[kind] = max(len(UNREADABLE_BODIES), round(orders * rate))
+        for number in range(malformed[kind]):
+            yield _malformed(kind, number, shoppers)
+    for kind, rate in FORBIDDEN.items():
+        forbidden[kind] = max(1, round(orders * rate))
+        for number in range(forbidden[kind]):
+            yield _forbidden(kind, number, shoppers, orders)
+    orphans["step of an unknown order"] = max(1, round(orders * ORPHANS))
+    for number in range(orphans.total()):
+        yield event(shoppers.moment(), PAYMENT_RESERVED, {"amount": 1.0}, f"lost-{number + 1:03}")
+
+
+def _malformed(kind: str, number: int, shoppers: Shoppers) -> Event:
+    at = shoppers.moment()
+    if kind == "unreadable body":
+        body = UNREADABLE_BODIES[number % len(UNREADABLE_BODIES)]
+        subject = f"orders.{shoppers.region()}.{shoppers.category()}"
+        return Event(at, subject, body, WEB_SHOP, f"/{WEB_SHOP}", None, {"customer": shoppers.customer()})
+    wrong = None if kind == "missing subject" else INVALID_SUBJECTS[number % len(INVALID_SUBJECTS)]
+    return Event(at, wrong, "{}", None, "/importer", None, {})
+
+
+def _forbidden(kind: str, number: int, shoppers: Shoppers, orders: int) -> Event:
+    at = shoppers.moment()
+    if kind == "unknown principal":
+        category = shoppers.category()
+        body = {"amount": shoppers.price(category)}
+        return event(at, f"tills.{category}.{shoppers.region()}", body, principal="old-till")
+    if kind == "denied":
+        return event(at, "orders.returned", {"reason": "changed my mind"}, principal=WEB_SHOP)
+    if number % 2:
+        return event(at, "prices.ask", {"category": shoppers.category()}, principal="partner")
+    # Would undo an order that is well, if it came through.
+    order = f"order-{shoppers.random.randint(1, orders):05}"
+    return event(at, PAYMENT_RELEASED, {"order": order}, order, principal="courier")

@@ -1,0 +1,54 @@
+"""What the demo prints about its sagas."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from pointsman.pipeline.demo.counts import Counts, SagaStep, Tale
+from pointsman.pipeline.demo.report_tables import add_row, new_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+TOLD = ("finished", "compensated")
+"""The endings of which one saga is told."""
+
+
+def show_sagas(console: Console, counts: Counts) -> None:
+    """Prints how the sagas ended, and one that finished and one that was compensated step by step."""
+    if not counts.sagas:
+        return
+    endings = ", ".join(f"{count:,} {ending}" for ending, count in counts.sagas.most_common())
+    console.print("\nSagas", style="bold")
+    console.print(f"{counts.sagas.total():,} orders: {endings}.", highlight=False, markup=False)
+    sent = f"They sent {counts.commands.total():,} commands"
+    unmoved = ", ".join(f"{count:,} {why}" for why, count in sorted(counts.unmoved.items()))
+    told = f"{sent}; events that moved none: {unmoved}." if unmoved else f"{sent}."
+    console.print(told, highlight=False, markup=False)
+    for tale in counts.tales:
+        if tale.ending in TOLD:
+            console.print(_told(tale))
+
+
+def _told(tale: Tale) -> Table:
+    table = new_table(f"{tale.correlation_id} ({tale.ending})", "time", "what came", "came into", "sent")
+    for step in tale.steps:
+        time = datetime.fromtimestamp(step.time, UTC).strftime("%H:%M:%S.%f")[:-3]
+        what = "(timeout)" if step.event is None else step.event
+        states = " → ".join(step.states) or "(nothing fits: ignored)"
+        add_row(table, time, what, states, _sent(step))
+    return table
+
+
+def _sent(step: SagaStep) -> str:
+    undoing = list(step.compensations)
+    texts = []
+    for command in step.commands:
+        if command in undoing:
+            undoing.remove(command)
+            texts.append(f"{command} (undoes)")
+        else:
+            texts.append(command)
+    return ", ".join(texts)
