@@ -414,6 +414,18 @@ CATALOGUE: dict[str, Entry] = {
         "Stop the program that uses it. If messages were deleted from it meanwhile, import it into a new queue.",
     ),
     # The pipeline
+    "queue-elsewhere": Entry(
+        "A task of Spark cannot reach the file of the queue, or what another task has left: it is on another host.",
+        "Run the tasks that read the queue on its host; for writing, let 'staging' name a folder that all hosts share.",
+    ),
+    "stream-taken": Entry(
+        "Another query streams the same subscription since, with a checkpoint of its own.",
+        "Give each query a subscription of its own, or stop the other one and begin with a new checkpoint.",
+    ),
+    "stream-behind": Entry(
+        "The checkpoint of a query is older than what the queue has acknowledged for it.",
+        "Use the query's latest checkpoint; or bring the messages back with queue.replay() and begin with a new one.",
+    ),
     "too-many-routes": Entry(
         "The table has more routes, or more different predicates, than the pipeline has numbers for.",
         "Use stored subscriptions instead of routes, or split the table.",

@@ -1,0 +1,131 @@
+"""``spark.read.format("pointsman")``: what is stored, or what is ready for a subscription; nothing is taken."""
+
+# ruff: noqa: N802 (the names are Spark's)
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+
+from pointsman.errors import StoreError
+from pointsman.pipeline.queue_source import statements
+from pointsman.pipeline.queue_source.filters import Bounds, Wanted
+from pointsman.pipeline.queue_source.options import Options
+from pointsman.pipeline.queue_source.place import Place, open_at, place_of
+from pointsman.pipeline.queue_source.ranges import split
+from pointsman.pipeline.queue_source.rows import Converter, Stored, arrow_schema, pages
+from pointsman.pipeline.queue_source.subscribed import number_of
+from pointsman.store import statements as queue_statements
+from pointsman.store.asking import PRIORITIES
+from pointsman.store.queue import Queue
+from pointsman.store.store import Store
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+LOG = logging.getLogger("pointsman.pipeline")
+NO_KEY = -1
+"""The number of a subject that no message has."""
+LAST_ROUTE = 1 << 62
+"""Behind every route by which a delivery of one message may have come."""
+
+
+@dataclass(frozen=True)
+class Sequences(InputPartition):
+    """A part of what is read: the messages behind ``after``, up to and with ``through``."""
+
+    place: Place
+    subscription: int | None
+    """None for everything that is stored."""
+    after: int
+    through: int
+    key: int | None
+    """The number of the only subject that is wanted; None for all."""
+
+
+class QueueReader(DataSourceReader):
+    """Reads once, in the order of numbers within each part. Not safe between threads."""
+
+    def __init__(self, options: Options, schema: StructType) -> None:
+        self._options = options
+        self._schema = schema
+        arrow_schema(schema)
+        self._bounds = Bounds()
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Takes up ranges of ``sequence`` and one ``subject``; gives those that Spark is to apply."""
+        return [each for each in filters if not self._bounds.take(each)]
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """The parts, as of now. Raises ``StoreError``: ``store-not-opened`` and ``no-subscription``."""
+        with _existing(self._options) as queue:
+            with queue.store.read() as connection:
+                first, last = next(iter(connection.execute(statements.BOUNDS)))
+            after, through = max(first, self._bounds.first) - 1, min(last, self._bounds.last)
+            subscription = None if self._options.subscription is None else number_of(queue, self._options)
+            place, key = place_of(queue), self._key(queue)
+        parts = split(after, through, self._options.partitions) or [(0, 0)]
+        return [Sequences(place, subscription, *each, key) for each in parts]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The messages of a part.
+
+        Raises ``StoreError``: ``queue-elsewhere`` on another host than that of the file, and ``message-damaged`` unless
+        the options say that damaged messages are left out, which is logged.
+        """
+        if not isinstance(partition, Sequences):
+            raise TypeError(f"a part of this source is no {type(partition).__name__}")
+        with open_at(partition.place) as queue:
+            converter = Converter(queue.store.file, arrow_schema(self._schema))
+            wanted = Wanted(self._options.pattern, queue.store.dialect)
+            for page in _pages(queue.store, partition):
+                batch, damaged = converter.convert(wanted.among(page))
+                self._check(queue, damaged)
+                yield batch
+
+    def _check(self, queue: Queue, damaged: list[Stored]) -> None:
+        if not damaged:
+            return
+        if not self._options.skips_damaged:
+            problem = f"message {damaged[0].sequence:,} is not what was put; the option damaged=skip leaves such out"
+            raise StoreError("message-damaged", problem, file=queue.store.path)
+        LOG.warning("%s: %d damaged messages were left out", queue.store.path, len(damaged))
+
+    def _key(self, queue: Queue) -> int | None:
+        if self._bounds.subject is None:
+            return None
+        with queue.store.read() as connection:
+            row = next(iter(connection.execute(queue_statements.KEY_FIND, (self._bounds.subject,))), None)
+        return NO_KEY if row is None else int(row[0])
+
+
+def _pages(store: Store, partition: Sequences) -> Iterator[list[Stored]]:
+    if partition.subscription is None:
+
+        def ask_stored(connection: Any, before: Stored | None) -> Any:
+            after = partition.after if before is None else before.sequence
+            return connection.execute(statements.MESSAGES, (after, partition.through, partition.key))
+
+        yield from pages(store, ask_stored)
+        return
+    for priority in PRIORITIES:
+
+        def ask_ready(connection: Any, before: Stored | None, priority: int = priority) -> Any:
+            after = (partition.after, LAST_ROUTE) if before is None else (before.sequence, before.via)
+            bounds = (partition.subscription, priority, *after, partition.through, partition.key)
+            return connection.execute(statements.READY, bounds)
+
+        yield from pages(store, ask_ready)
+
+
+def _existing(options: Options) -> Queue:
+    """The queue. Raises ``StoreError``, as to read does not make one."""
+    if not Path(options.path).exists():
+        raise StoreError("store-not-opened", "there is no such file", file=options.path)
+    return Queue(options.path)
