@@ -129,7 +129,7 @@ class RoutingTable:
         refused = self._authorize(message, principal, steps)
         if refused is not None:
             return Decision(message.subject, (), {}, refused, trace=tuple(steps or ()), before=state)
-        subject = self._translate(message.subject, steps) if self.translations or trace else message.subject
+        subject = self.translate(message.subject, steps) if self.translations or trace else message.subject
         try:
             matched = self.index.match(subject)
         except SubjectError as error:
@@ -178,8 +178,11 @@ class RoutingTable:
         _note(steps, "authorize", verdict.reason)
         return None if verdict.allowed else verdict.reason
 
-    def _translate(self, subject: str, steps: list[Step] | None) -> str:
-        """The subject that the first translation which matches makes of it; the same one if none does."""
+    def translate(self, subject: str, steps: list[Step] | None = None) -> str:
+        """The subject that the first translation which matches makes of it; the same one if none does.
+
+        Raises ``TemplateError`` (``invalid-result``) when what comes out is no subject.
+        """
         try:
             matching = self._translator.match(subject)
         except SubjectError:
