@@ -27,7 +27,8 @@ CONTROL_ACK = "UPDATE control SET commits = commits + 1, unfinished = unfinished
 MESSAGE_ADD = "INSERT INTO message (sequence, key, priority, time, checksum, body) VALUES (?, ?, 5, ?, ?, ?)"
 READY_ADD = "INSERT INTO ready (subscription, priority, sequence, via, key, attempts) VALUES (0, 5, ?, 0, ?, 0)"
 READY_FIRST = """
-SELECT m.body, r.priority, r.sequence, r.via, k.text, m.time, m.metadata, r.attempts
+SELECT m.body, r.priority, r.sequence, r.via, k.text, m.time, m.expires, m.metadata, m.envelope, m.checksum, m.id,
+    r.attempts, r.note, r.error
 FROM ready AS r JOIN message AS m ON m.sequence = r.sequence JOIN key AS k ON k.id = r.key
 WHERE r.subscription = 0 ORDER BY r.priority, r.sequence, r.via LIMIT ?
 """

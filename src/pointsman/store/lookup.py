@@ -11,7 +11,7 @@ from pointsman.store import statements
 from pointsman.store.asking import PRIORITIES, Interest
 from pointsman.store.draft import LONGEST_ID
 from pointsman.store.settling import cut
-from pointsman.store.stored import DeadLetter, Sizes, StoredMessage
+from pointsman.store.stored import DeadLetter, Sizes, StoredMessage, as_stored
 from pointsman.store.subscriptions import MAIN, Subscription, Subscriptions
 from pointsman.store.transaction import SECOND, Connection, Transaction
 
@@ -55,7 +55,6 @@ def extend(store: Store, transaction: Transaction, message: StoredMessage, lengt
 
 def peek(store: Store, pattern: Pattern | None, subscription: str | None, count: int) -> list[StoredMessage]:
     """The first messages that could be popped."""
-    prefix = f"{store.file}-"
     with store.read() as connection:
         known = _subscriptions(store, connection)
         number: int | None = MAIN
@@ -66,13 +65,14 @@ def peek(store: Store, pattern: Pattern | None, subscription: str | None, count:
         if number is None and pattern is not None:
             interest = Interest(pattern, 0)
             interest.catch_up(connection)
-            rows = _ready_of(connection, interest.keys, prefix, count)
+            rows = _ready_of(connection, interest.keys, count)
         else:
-            rows = list(connection.execute(statements.READY_FIRST, (prefix, 0, 0, number, count)))
-    return [StoredMessage._make(row)._replace(attempts=row[13] - 1) for row in rows]
+            rows = list(connection.execute(statements.READY_FIRST, (number, count)))
+    found = [as_stored(row, (number or MAIN, 0, 0, store.file)) for row in rows]
+    return [each._replace(attempts=each.attempts - 1) for each in found]
 
 
-def _ready_of(connection: Connection, keys: set[int], prefix: str, count: int) -> list[tuple[Any, ...]]:
+def _ready_of(connection: Connection, keys: set[int], count: int) -> list[tuple[Any, ...]]:
     places = (
         (priority, sequence)
         for priority in PRIORITIES
@@ -81,7 +81,7 @@ def _ready_of(connection: Connection, keys: set[int], prefix: str, count: int) -
     )
     found = []
     for priority, sequence in islice(places, count):
-        found += connection.execute(statements.READY_ONE, (prefix, 0, 0, MAIN, priority, sequence))
+        found += connection.execute(statements.READY_ONE, (MAIN, priority, sequence))
     return found
 
 
@@ -102,8 +102,8 @@ def sequence_of(store: Store, connection: Connection | Transaction, id: str) -> 
 
 def read_message(store: Store, connection: Connection | Transaction, sequence: int) -> StoredMessage | None:
     """The message of this number."""
-    row = next(iter(connection.execute(statements.MESSAGE_READ, (f"{store.file}-", sequence))), None)
-    return None if row is None else StoredMessage._make(row)
+    row = next(iter(connection.execute(statements.MESSAGE_READ, (sequence,))), None)
+    return None if row is None else as_stored(row, (MAIN, 0, 0, store.file))
 
 
 def get(store: Store, id: str) -> StoredMessage | None:
@@ -120,8 +120,8 @@ def get(store: Store, id: str) -> StoredMessage | None:
 def messages(store: Store, after: int, limit: int) -> list[StoredMessage]:
     """A page of all messages."""
     with store.read() as connection:
-        rows = connection.execute(statements.MESSAGES_AFTER, (f"{store.file}-", after, limit))
-        return [StoredMessage._make(row) for row in rows]
+        rows = connection.execute(statements.MESSAGES_AFTER, (after, limit))
+        return [as_stored(row, (MAIN, 0, 0, store.file)) for row in rows]
 
 
 def status(store: Store, id: str) -> str | None:

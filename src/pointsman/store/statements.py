@@ -58,14 +58,14 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 MESSAGE_BY_ID = "SELECT sequence, time FROM message WHERE id = ? ORDER BY sequence DESC LIMIT 1"
 MESSAGE_HAS_ID = "SELECT 1 FROM message WHERE sequence = ? AND id IS NOT NULL"
 MESSAGE_READ = """
-SELECT m.sequence, coalesce(m.id, ?1 || m.sequence), k.text, m.body, m.priority, m.time, m.expires, m.metadata,
-    m.envelope, m.checksum, m.id, 0, 0, 0, NULL, NULL, 0, 0
-FROM message AS m LEFT JOIN key AS k ON k.id = m.key WHERE m.sequence = ?2
+SELECT m.sequence, k.text, m.body, m.priority, m.time, m.expires, m.metadata, m.envelope, m.checksum, m.id, 0, 0, NULL,
+    NULL
+FROM message AS m LEFT JOIN key AS k ON k.id = m.key WHERE m.sequence = ?
 """
 MESSAGES_AFTER = """
-SELECT m.sequence, coalesce(m.id, ?1 || m.sequence), k.text, m.body, m.priority, m.time, m.expires, m.metadata,
-    m.envelope, m.checksum, m.id, 0, 0, 0, NULL, NULL, 0, 0
-FROM message AS m LEFT JOIN key AS k ON k.id = m.key WHERE m.sequence > ?2 ORDER BY m.sequence LIMIT ?3
+SELECT m.sequence, k.text, m.body, m.priority, m.time, m.expires, m.metadata, m.envelope, m.checksum, m.id, 0, 0, NULL,
+    NULL
+FROM message AS m LEFT JOIN key AS k ON k.id = m.key WHERE m.sequence > ? ORDER BY m.sequence LIMIT ?
 """
 MESSAGE_KEYS_AFTER = """
 SELECT m.sequence, m.key, m.priority, k.text FROM message AS m JOIN key AS k ON k.id = m.key
@@ -86,16 +86,16 @@ READY_ADD_MAIN = """
 INSERT INTO ready (subscription, priority, sequence, via, key, attempts) VALUES (0, ?3, ?1, 0, ?2, 0)
 """
 READY_FIRST = """
-SELECT r.sequence, coalesce(m.id, ?1 || r.sequence), k.text, m.body, r.priority, m.time, m.expires, m.metadata,
-    m.envelope, m.checksum, m.id, r.subscription, r.via, r.attempts + 1, r.note, r.error, ?2, ?3
+SELECT r.sequence, k.text, m.body, r.priority, m.time, m.expires, m.metadata, m.envelope, m.checksum, m.id, r.via,
+    r.attempts + 1, r.note, r.error
 FROM ready AS r LEFT JOIN message AS m ON m.sequence = r.sequence LEFT JOIN key AS k ON k.id = r.key
-WHERE r.subscription = ?4 ORDER BY r.priority, r.sequence, r.via LIMIT ?5
+WHERE r.subscription = ? ORDER BY r.priority, r.sequence, r.via LIMIT ?
 """
 READY_ONE = """
-SELECT r.sequence, coalesce(m.id, ?1 || r.sequence), k.text, m.body, r.priority, m.time, m.expires, m.metadata,
-    m.envelope, m.checksum, m.id, r.subscription, r.via, r.attempts + 1, r.note, r.error, ?2, ?3
+SELECT r.sequence, k.text, m.body, r.priority, m.time, m.expires, m.metadata, m.envelope, m.checksum, m.id, r.via,
+    r.attempts + 1, r.note, r.error
 FROM ready AS r LEFT JOIN message AS m ON m.sequence = r.sequence LEFT JOIN key AS k ON k.id = r.key
-WHERE r.subscription = ?4 AND r.priority = ?5 AND r.sequence = ?6
+WHERE r.subscription = ? AND r.priority = ? AND r.sequence = ?
 """
 READY_PLACES = """
 SELECT subscription, priority, sequence, via FROM ready WHERE subscription = ? ORDER BY priority, sequence, via LIMIT ?

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable
-from functools import partial
-from typing import Any
 
 from pointsman.errors import StoreError
 from pointsman.store import statements
 from pointsman.store.settling import Leased, Settler
-from pointsman.store.stored import StoredMessage, are_plain_and_whole
+from pointsman.store.stored import StoredMessage, all_stored, are_plain_and_whole, as_stored
 from pointsman.store.transaction import Transaction
 
-AS_STORED: Callable[[Iterable[Any]], StoredMessage] = partial(tuple.__new__, StoredMessage)
-"""As ``StoredMessage._make``, in half the time, for rows that have as many columns as it has fields."""
 DAMAGED = "it is not what was put: its checksum is wrong"
 MISSING = "the message of this delivery cannot be found"
 EXPIRED = "it expired before anybody took it"
@@ -24,7 +19,7 @@ class Taker:
     """Leases deliveries; what cannot be delivered becomes a dead letter on the way."""
 
     def __init__(self, file: str, settler: Settler) -> None:
-        self._prefix = f"{file}-"
+        self._file = file
         self._settler = settler
 
     def first(self, transaction: Transaction, subscription: int, count: int, lease: int) -> list[StoredMessage]:
@@ -48,16 +43,15 @@ class Taker:
         self, transaction: Transaction, subscription: int, priority: int, sequence: int, lease: int
     ) -> StoredMessage | None:
         """A delivery of which is known where it stands; None if it is not there, or cannot be delivered."""
-        position = (self._prefix, transaction.now + lease, secrets.randbits(48), subscription, priority, sequence)
         try:
-            row = transaction.first(statements.READY_ONE, position)
+            row = transaction.first(statements.READY_ONE, (subscription, priority, sequence))
         except UnicodeDecodeError:
             found_at = transaction.rows(statements.READY_OF, (priority, sequence))
             self._give_up_unreadable(transaction, [(*each[:2], sequence, each[2]) for each in found_at])
             return None
         if row is None:
             return None
-        found = StoredMessage._make(row)
+        found = as_stored(row, (subscription, transaction.now + lease, secrets.randbits(48), self._file))
         return found if self.lease(transaction, found) else None
 
     def lease(self, transaction: Transaction, found: StoredMessage) -> bool:
@@ -97,8 +91,8 @@ class Taker:
         self, transaction: Transaction, subscription: int, count: int, until: int, token: int
     ) -> list[StoredMessage]:
         try:
-            rows = transaction.execute(statements.READY_FIRST, (self._prefix, until, token, subscription, count))
-            return list(map(AS_STORED, rows))
+            rows = transaction.execute(statements.READY_FIRST, (subscription, count))
+            return all_stored(rows, (subscription, until, token, self._file))
         except UnicodeDecodeError:
             places = transaction.rows(statements.READY_PLACES, (subscription, count))
             self._give_up_unreadable(transaction, list(places))
@@ -108,7 +102,7 @@ class Taker:
         """Makes dead letters of those whose texts are not even texts any more."""
         for place in places:
             try:
-                list(transaction.rows(statements.READY_ONE, (self._prefix, 0, 0, *place[:3])))
+                list(transaction.rows(statements.READY_ONE, place[:3]))
             except UnicodeDecodeError:
                 transaction.execute(statements.READY_FORGET_TEXTS, place)
                 key, attempts, note, error = transaction.first(statements.READY_TAKE, place)

@@ -8,9 +8,9 @@ REINDEX = "REINDEX"
 PAGE_SIZE = "PRAGMA page_size"
 
 MESSAGES = """
-SELECT m.sequence, coalesce(m.id, ?1 || m.sequence), k.text, m.body, m.priority, m.time, m.expires, m.metadata,
-    m.envelope, m.checksum, m.id, 0, 0, 0, NULL, NULL, 0, 0, m.key
-FROM message AS m LEFT JOIN key AS k ON k.id = m.key WHERE m.sequence BETWEEN ?2 AND ?3 ORDER BY m.sequence LIMIT ?4
+SELECT m.sequence, k.text, m.body, m.priority, m.time, m.expires, m.metadata, m.envelope, m.checksum, m.id, 0, 0, NULL,
+    NULL, m.key
+FROM message AS m LEFT JOIN key AS k ON k.id = m.key WHERE m.sequence BETWEEN ? AND ? ORDER BY m.sequence LIMIT ?
 """
 HIGHEST = "SELECT max(sequence) FROM message"
 COUNT = "SELECT count(*) FROM message"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pointsman.store.doctor import questions
 from pointsman.store.doctor.reading import Asked, Row, Unreadable, each_row
-from pointsman.store.stored import StoredMessage
+from pointsman.store.stored import as_stored
 
 
 class Known(NamedTuple):
@@ -63,7 +63,7 @@ class Survey:
 
     def __init__(self, connection: Asked, file: str, last: int) -> None:
         self._connection = connection
-        self._prefix = f"{file}-"
+        self._file = file
         self._last = last
         self.lost: list[tuple[int, int]] = []
 
@@ -107,14 +107,14 @@ class Survey:
 
     def _read(self, first: int, last: int, limit: int) -> list[Row]:
         # Row by row, for a page of large bodies would not fit into memory.
-        rows = self._connection.execute(questions.MESSAGES, (self._prefix, first, last, limit))
-        return [(row[0], _known(row)) for row in rows]
+        rows = self._connection.execute(questions.MESSAGES, (first, last, limit))
+        return [(row[0], _known(row, self._file)) for row in rows]
 
     def _is_lost(self, sequence: int) -> bool:
         place = bisect_right(self.lost, (sequence, 1 << 63)) - 1
         return place >= 0 and self.lost[place][1] >= sequence
 
 
-def _known(row: Row) -> Known:
-    message = StoredMessage._make(row[:18])
-    return Known(row[18], message.priority, message.is_whole, message.id, message.routing_key)
+def _known(row: Row, file: str) -> Known:
+    message = as_stored(row[:14], (0, 0, 0, file))
+    return Known(row[14], message.priority, message.is_whole, message.id, message.routing_key)
