@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, localcontext
 from math import nextafter
@@ -141,18 +142,33 @@ json_texts = st.recursive(
     ),
     max_leaves=6,
 )
-messages = st.builds(
-    Message,
-    odd_texts,
-    st.sampled_from(ODD_BODIES) | json_texts.map(str.encode) | st.binary(max_size=8),
-    id=odd_texts.filter(bool),
-    source=odd_texts,
-    metadata=st.dictionaries(st.sampled_from(KEYS), odd_texts, max_size=4),
-    content_type=st.none() | odd_texts,
-    correlation_id=st.none() | odd_texts,
-    causation_id=st.none() | odd_texts,
-    time=st.none() | moments,
-)
+
+
+def messages(count: int, number: int = 0) -> list[Message]:
+    """So many messages, put together at random from fewer odd texts, bodies and times."""
+    source = random.Random(number)
+    texts = [*ODD_TEXTS, *examples(odd_texts, 300, number)]
+    bodies = [*ODD_BODIES, *examples(json_texts.map(str.encode) | st.binary(max_size=8), 300, number)]
+    times = [None, *examples(moments, 40, number)]
+
+    def text() -> str:
+        return source.choice(texts)
+
+    def made() -> Message:
+        return Message(
+            text(),
+            source.choice(bodies),
+            id=text() or "1",
+            source=text(),
+            metadata={key: text() for key in source.sample(KEYS, source.randrange(5))},
+            content_type=source.choice([None, text()]),
+            correlation_id=source.choice([None, text()]),
+            causation_id=source.choice([None, text()]),
+            time=source.choice(times),
+        )
+
+    return [made() for _ in range(count)]
+
 
 _texts = st.sampled_from([text for text in ODD_TEXTS if "\x00" not in text])
 _literals = st.one_of(

@@ -57,7 +57,7 @@ def test_equal_rows_are_looked_at_once() -> None:
     """Within a batch."""
     counting = Counting()
     looking = Evaluator(Inputs((), ("a",), whole=False), [(counting, None)])  # type: ignore[list-item]  # it is as good as a condition
-    (found,) = looking.arrays(batch(a=["1", "2", None] * 1000))
+    (found,) = looking.held(batch(a=["1", "2", None] * 1000))
     assert found.to_pylist() == [[True], [False], [False]] * 1000
     assert counting.asked == 3
 
@@ -67,7 +67,7 @@ def test_rows_that_do_not_repeat_are_not_remembered() -> None:
     counting = Counting()
     looking = Evaluator(Inputs((), ("a",), whole=False), [(counting, None)])  # type: ignore[list-item]  # it is as good as a condition
     values = [str(number) for number in range(evaluate.TRIED_ROWS + 1)] + ["1"] * 10
-    (found,) = looking.arrays(batch(a=values))
+    (found,) = looking.held(batch(a=values))
     assert found.to_pylist() == [[value == "1"] for value in values]
     assert counting.asked == len(values)
 
@@ -80,7 +80,7 @@ def test_the_body_of_a_row_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None
     real = compiling.read_body
     monkeypatch.setattr(compiling, "read_body", lambda body: (read.append(body), real(body))[1])
     pairs: list[Pair] = [(None, Predicate(f"body.x = {number}")) for number in range(5)]
-    (found,) = evaluator(*pairs).arrays(batch(body=[b'{"x": 2}', b'{"x": 4}']))
+    (found,) = evaluator(*pairs).held(batch(body=[b'{"x": 2}', b'{"x": 4}']))
     assert found.to_pylist() == [[number == 2 for number in range(5)], [number == 4 for number in range(5)]]
     assert read == [b'{"x": 2}', b'{"x": 4}']
 
@@ -89,7 +89,7 @@ def test_many_answers_go_back_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None
     """Each row once and in its order."""
     monkeypatch.setattr(evaluate, "MOST_ANSWERS", 10)
     pairs: list[Pair] = [(None, Predicate(f"metadata.a = {number}")) for number in range(4)]
-    found = list(evaluator(*pairs).arrays(batch(a=[str(number) for number in range(5)])))
+    found = list(evaluator(*pairs).held(batch(a=[str(number) for number in range(5)])))
     assert [len(piece) for piece in found] == [2, 2, 1]
     answers = [answer for piece in found for answer in piece.to_pylist()]
     assert answers == [[row == number for number in range(4)] for row in range(5)]
@@ -99,5 +99,14 @@ def test_a_slice_of_a_batch_is_read_from_its_own_beginning() -> None:
     """Also where the metadata come whole."""
     whole = pa.array([[("a", "1")], None, [("a", "2"), ("b", "1")]], pa.map_(pa.string(), pa.string()))
     column = pa.StructArray.from_arrays([whole], ["metadata"])
-    (found,) = evaluator((Matcher(None, "1"), None)).arrays(column.slice(1))
+    (found,) = evaluator((Matcher(None, "1"), None)).held(column.slice(1))
     assert found.to_pylist() == [[False], [True]]
+
+
+def test_only_what_is_asked_of_a_row_is_answered() -> None:
+    """By the numbers in its last column, from 1; a row that is asked nothing is not looked at."""
+    counting = Counting()
+    looking = Evaluator(Inputs((), ("a",), whole=False), [(counting, None), (None, None), (counting, None)])  # type: ignore[list-item]  # it is as good as a condition
+    (found,) = looking.holding(batch(a=["1", "1", "2", "1", "1"], asked=[[3, 2], [], [1, 2], None, [3, 2]]))
+    assert found.to_pylist() == [[3, 2], [], [2], [], [3, 2]]
+    assert counting.asked == 2

@@ -7,7 +7,7 @@
 Importing it imports nothing of Spark.
 """
 
-from pointsman.pipeline.predicates.held import held_column, holds_column
+from pointsman.pipeline.predicates.held import held_column, holding_column, holds_column
 from pointsman.pipeline.predicates.way import Way, way
 
-__all__ = ["Way", "held_column", "holds_column", "way"]
+__all__ = ["Way", "held_column", "holding_column", "holds_column", "way"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pointsman.conditions import Condition
 from pointsman.conditions.compile import compile_holds
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Row = tuple[Any, ...]
+Answer = TypeVar("Answer")
 
 MOST_ANSWERS = 1 << 20
 """How many answers an array handed to Spark has at the most, or those to one message if these are more."""
@@ -51,43 +52,42 @@ class Evaluator:
 
     def __init__(self, inputs: Inputs, asked: Sequence[tuple[Condition | None, Node | None]]) -> None:
         self._inputs = inputs
-        self._conditions = [condition for condition, _ in asked]
-        self._holds = [None if tree is None else compile_holds(tree) for _, tree in asked]
+        self._asked = [(condition, None if tree is None else compile_holds(tree)) for condition, tree in asked]
 
-    def arrays(self, batch: pa.Array[Any]) -> Iterator[pa.Array[Any]]:
-        """For each row of a column of structs the list of answers, in the order of the questions."""
+    def held(self, batch: pa.Array[Any]) -> Iterator[pa.Array[Any]]:
+        """For each row of a column of structs the answers to all questions, in their order."""
         import numpy as np
         import pyarrow as pa
 
-        width = len(self._holds)
-        step = max(1, min(MOST_ROWS, MOST_ANSWERS // width))
-        for start in range(0, len(batch), step):
-            piece = batch.slice(start, step)
-            flat = np.frombuffer(b"".join(self.answers(rows_of(piece))), dtype=np.bool_)
+        width = len(self._asked)
+        everything = range(1, width + 1)
+        for piece in pieces_of(batch, MOST_ANSWERS // width):
+            answers = remembered(lambda row: bytes(self._answers(row, everything)), rows_of(piece))
+            flat = np.frombuffer(b"".join(answers), dtype=np.bool_)
             offsets = np.arange(0, (len(piece) + 1) * width, width, dtype=np.int32)
             yield pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat))
 
-    def answers(self, rows: Iterable[Row]) -> Iterator[bytes]:
-        """The answers for each row: a byte for each question, 1 if it holds."""
-        known: dict[Row, bytes] = {}
-        rows = iter(rows)
-        for place, row in enumerate(rows):
-            found = known.get(row)
-            if found is None:
-                found = known[row] = self.answer(row)
-            yield found
-            if place == TRIED_ROWS and len(known) > TRIED_ROWS * 3 // 4:
-                break
-        yield from map(self.answer, rows)
+    def holding(self, batch: pa.Array[Any]) -> Iterator[pa.Array[Any]]:
+        """For each row, whose last column has the numbers of questions from 1, those of them that hold."""
+        import pyarrow as pa
 
-    def answer(self, row: Row) -> bytes:
-        """The answers for one row."""
+        for piece in pieces_of(batch, MOST_ROWS):
+            yield pa.array(list(remembered(self._holding, rows_of(piece))), pa.list_(pa.int32()))
+
+    def _holding(self, row: Row) -> list[int]:
+        numbers = row[-1]
+        if not numbers:
+            return []
+        answers = self._answers(row[:-1], numbers)
+        return [number for number, holds in zip(numbers, answers, strict=True) if holds]
+
+    def _answers(self, row: Row, numbers: Iterable[int]) -> Iterator[bool]:
         message = cast(Message, self._seen(row))
         memory: list[Any] = []
-        return bytes(
-            (condition is None or condition.holds(message.metadata)) and (holds is None or holds(message, memory))
-            for condition, holds in zip(self._conditions, self._holds, strict=True)
-        )
+        for number in numbers:
+            condition, holds = self._asked[number - 1]
+            fulfilled = condition is None or condition.holds(message.metadata)
+            yield fulfilled and (holds is None or holds(message, memory))
 
     def _seen(self, row: Row) -> _Seen:
         seen = _Seen()
@@ -106,14 +106,33 @@ class Evaluator:
         return seen
 
 
+def remembered(answer: Callable[[Row], Answer], rows: Iterator[Row]) -> Iterator[Answer]:
+    """The answer for each row; that for an earlier equal row again, unless the first rows hardly repeat."""
+    known: dict[Row, Answer] = {}
+    for place, row in enumerate(rows):
+        if row not in known:
+            known[row] = answer(row)
+        yield known[row]
+        if place == TRIED_ROWS and len(known) > TRIED_ROWS * 3 // 4:
+            break
+    yield from map(answer, rows)
+
+
+def pieces_of(batch: pa.Array[Any], most: int) -> Iterator[pa.Array[Any]]:
+    """The batch in pieces of so many rows or less."""
+    step = max(1, min(most, MOST_ROWS))
+    return (batch.slice(start, step) for start in range(0, len(batch), step))
+
+
 def rows_of(batch: pa.Array[Any]) -> Iterator[Row]:
-    """The rows of a column of structs, as Python has them; a map is a tuple of its entries."""
+    """The rows of a column of structs, as Python has them; a list and a map are tuples."""
     return zip(*(_values(batch.field(place)) for place in range(batch.type.num_fields)), strict=True)
 
 
 def _values(column: pa.Array[Any]) -> list[Any]:
     import pyarrow as pa
 
-    if pa.types.is_map(column.type):
-        return [None if entries is None else tuple(entries) for entries in column.to_pylist()]
-    return column.to_pylist()
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_nested(column.type):
+        return [None if value is None else tuple(value) for value in values]
+    return values

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pointsman.conditions import Condition, Predicate
-from pointsman.pipeline.predicates.arrow import answered_column
+from pointsman.pipeline.predicates.arrow import answered_column, answered_of_asked_column
 from pointsman.pipeline.predicates.inputs import Pair
 from pointsman.pipeline.predicates.native import value_column
 from pointsman.pipeline.predicates.native_condition import condition_column
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pointsman.pipeline.columns import MessageColumns
 
 MOST_NATIVE_LEAVES = 512
-"""Comparisons and matchers that ``held_column`` makes native in all; beyond, everything goes to Python."""
+"""Comparisons and matchers that are made native together; beyond, everything goes to Python."""
 
 
 def holds_column(condition: Condition | None, predicate: Predicate | None, columns: MessageColumns) -> Column:
@@ -37,28 +37,44 @@ def holds_column(condition: Condition | None, predicate: Predicate | None, colum
 def held_column(pairs: Sequence[Pair], columns: MessageColumns) -> Column:
     """``holds_column`` of each of the pairs, in their order, as array<boolean>.
 
-    What cannot be native crosses to Python in one go, and each row crosses once. More native expressions than Spark
-    can plan in good time cross as well.
+    What cannot be native crosses to Python in one go. More native expressions than Spark can plan in good time cross
+    as well.
     """
     from pyspark.sql import functions as sf
 
-    crosses = [way(*pair).name == "arrow" for pair in pairs]
-    native_leaves = sum(count_leaves(*pair) for pair, crossing in zip(pairs, crosses, strict=True) if not crossing)
-    if native_leaves > MOST_NATIVE_LEAVES:
+    crossing = _crossing(pairs)
+    if len(crossing) == len(pairs) > 0:
         return answered_column(pairs, columns)
-    crossing_pairs = [pair for pair, crossing in zip(pairs, crosses, strict=True) if crossing]
-    if len(crossing_pairs) == len(pairs) > 0:
-        return answered_column(pairs, columns)
-    answers = answered_column(crossing_pairs, columns) if crossing_pairs else None
-    parts = []
-    place = 0
-    for pair, crossing in zip(pairs, crosses, strict=True):
-        if crossing and answers is not None:
-            parts.append(sf.get(answers, sf.lit(place)))
-            place += 1
-        else:
-            parts.append(_native(pair, columns))
+    answers = answered_column([pairs[place] for place in crossing], columns) if crossing else sf.array()
+    found = {place: sf.get(answers, sf.lit(answer)) for answer, place in enumerate(crossing)}
+    parts = [found[place] if place in found else _native(pair, columns) for place, pair in enumerate(pairs)]
     return sf.array(*parts).cast("array<boolean>")
+
+
+def holding_column(pairs: Sequence[Pair], columns: MessageColumns, asked: Column) -> Column:
+    """Those of the numbers in ``asked``, an array, whose pairs hold, as array<int>; the first pair has the number 1.
+
+    For many pairs of which each message is asked few: if one of all pairs cannot be native, only those asked are
+    evaluated, and a row that is asked nothing crosses empty. Numbers that are NULL or of no pair are left out; NULL for
+    ``asked`` is nothing.
+    """
+    from pyspark.sql import functions as sf
+
+    known = sf.filter(asked, lambda number: number.between(1, len(pairs)))
+    known = sf.coalesce(known, sf.array()).cast("array<int>")
+    if _crossing(pairs):
+        return answered_of_asked_column(pairs, columns, known)
+    held = held_column(pairs, columns)
+    return sf.filter(known, lambda number: sf.get(held, number - 1))
+
+
+def _crossing(pairs: Sequence[Pair]) -> list[int]:
+    """The places of those that go to Python; of all, if the others are too many to be native."""
+    crossing = [place for place, pair in enumerate(pairs) if way(*pair).name == "arrow"]
+    native = set(range(len(pairs))).difference(crossing)
+    if sum(count_leaves(*pairs[place]) for place in native) > MOST_NATIVE_LEAVES:
+        return list(range(len(pairs)))
+    return crossing
 
 
 def _native(pair: Pair, columns: MessageColumns) -> Column:

@@ -52,8 +52,8 @@ class Inputs:
         chosen = () if whole else tuple(sorted(key for key in keys if key is not None))
         return cls(tuple(root for root in ROOTS if root in roots), chosen, whole)
 
-    def column(self, columns: MessageColumns) -> Column:
-        """All of them as one column; times are microseconds since 1970."""
+    def columns(self, columns: MessageColumns) -> list[Column]:
+        """The columns themselves, under names of their own; times are microseconds since 1970."""
         from pyspark.sql import functions as sf
 
         asked = [_root(root, columns) for root in self.roots] + [metadata_column(key, columns) for key in self.keys]
@@ -61,7 +61,7 @@ class Inputs:
             asked.append(
                 sf.map_filter(columns.metadata, lambda key, value: sf.is_valid_utf8(key) & sf.is_valid_utf8(value))
             )
-        return sf.struct(*(column.alias(f"column{place}") for place, column in enumerate(asked)))
+        return [column.alias(f"column{place}") for place, column in enumerate(asked)]
 
 
 def _root(root: str, columns: MessageColumns) -> Column:

@@ -6,7 +6,7 @@ import operator
 import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pointsman.conditions.like import pieces
 from pointsman.conditions.nodes import (
@@ -22,6 +22,7 @@ from pointsman.conditions.nodes import (
     Missing,
     Node,
     Not,
+    Operator,
     Or,
     Truth,
 )
@@ -72,6 +73,12 @@ def combined(sign: Callable[[Column, Column], Column], parts: Sequence[Column]) 
     return sign(combined(sign, parts[:middle]), combined(sign, parts[middle:]))
 
 
+def compared(sign: Operator, left: Column, right: Column) -> Column:
+    """The two columns with the operator between them."""
+    # Columns make columns of the operators of Python.
+    return cast("Column", OPERATORS[sign](left, right))
+
+
 def number_column(text: Column) -> Column:
     """The text as a number; NULL if it is not exactly one as JSON writes it, or too large."""
     from pyspark.sql import functions as sf
@@ -84,9 +91,7 @@ def number_column(text: Column) -> Column:
 def _compared(node: Comparison, columns: MessageColumns) -> Column:
     if node.literal.kind == "null":
         return _boolean(None)
-    found = _read(node.field, node.literal.kind, columns)
-    compared: Column = OPERATORS[node.operator](found, _written(node.literal))
-    return compared
+    return compared(node.operator, _read(node.field, node.literal.kind, columns), _written(node.literal))
 
 
 def _read(field: Field, kind: Kind, columns: MessageColumns) -> Column:

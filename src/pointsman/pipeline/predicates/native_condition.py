@@ -17,10 +17,9 @@ from pointsman.conditions import (
     NumberComparison,
     Subscription,
 )
-from pointsman.conditions.values import OPERATORS
 from pointsman.pipeline.predicates.fields import metadata_column, text_column
 from pointsman.pipeline.predicates.fits import fits_column, glob_signs
-from pointsman.pipeline.predicates.native import combined, number_column
+from pointsman.pipeline.predicates.native import combined, compared, number_column
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -37,8 +36,7 @@ def condition_column(condition: Condition, columns: MessageColumns) -> Column:
             signs = glob_signs(pattern)
             return _some(key, lambda text: fits_column(text, signs), columns)
         case NumberComparison(key, sign, number):
-            compare = OPERATORS[sign]
-            return _some(key, lambda text: compare(number_column(text), sf.lit(number + 0.0)), columns)
+            return _some(key, lambda text: compared(sign, number_column(text), sf.lit(number + 0.0)), columns)
         case Subscription(includes, excludes):
             return _group(includes, columns) & ~_group(excludes, columns)
         case AllOf(parts):
