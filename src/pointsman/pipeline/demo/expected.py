@@ -16,6 +16,7 @@ from pointsman.pipeline.demo.counts import Counts, Flow, Refusal, family_of, gen
 from pointsman.pipeline.demo.outcomes import Outage, Outcomes
 from pointsman.pipeline.demo.tales import SagaLog
 from pointsman.routing.gather_state import GatherState
+from pointsman.table.collector import without_collector
 from pointsman.table.decision import Decision
 from pointsman.table.followed import Gathering, SagaMove
 from pointsman.table.routing_table import RoutingTable
@@ -48,6 +49,13 @@ def decide_all(
     files = sorted(folder.glob("*.jsonl"))
     if not files:
         raise InputError("no-file", "there are no .jsonl files in it", file=str(folder))
+    with without_collector():
+        return _decide_files(files, table, files_per_batch, outages)
+
+
+def _decide_files(
+    files: Sequence[Path], table: RoutingTable, files_per_batch: int | None, outages: Sequence[Outage]
+) -> Counts:
     run = Run(table, None if files_per_batch is None else Outcomes(table, outages))
     for number, file in enumerate(files, start=1):
         for received in read_file(file):

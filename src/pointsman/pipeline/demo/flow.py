@@ -18,8 +18,8 @@ from typing import NamedTuple
 from pointsman.pipeline.demo.counts import Counts
 
 WIDTH, HEIGHT = 1200.0, 800.0
-TOP, BOTTOM = 70.0, 20.0
-COLUMNS = (150.0, 560.0, 985.0)
+TOP, BOTTOM = 70.0, 36.0
+COLUMNS = (150.0, 535.0, 930.0)
 """The left sides of the columns."""
 NODE = 14.0
 """The width of a node."""
@@ -44,7 +44,7 @@ class Band(NamedTuple):
     start: Key
     end: Key
     family: str
-    count: int
+    total: int
     x: tuple[float, float]
     y: tuple[float, float]
     """Of the middle of the band at its two ends."""
@@ -56,7 +56,7 @@ class Node(NamedTuple):
     """A rectangle."""
 
     key: Key
-    count: int
+    total: int
     left: float
     top: float
     height: float

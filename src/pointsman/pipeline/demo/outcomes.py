@@ -42,9 +42,9 @@ class Outcomes:
             self._batch.append((delivery, fails))
 
     def tell(self, state: Mapping[Key, Value], now: float) -> Mapping[Key, Value | None]:
-        """Ends the batch; gives what its outcomes change, in the order of the deliveries."""
+        """Ends the batch; gives what its outcomes change: first those that succeeded are told, then those that failed."""
         working = Working(state)
-        for delivery, fails in self._batch:
+        for delivery, fails in sorted(self._batch, key=lambda each: each[1]):
             settings = self._breakers.get(delivery.destination)
             if delivery.permit is not None and settings is not None:
                 key = Key("breaker", delivery.destination)

@@ -28,9 +28,14 @@ COLOURS = (
 """Of the families, from the top down; red is kept for what is quarantined."""
 RED = "#d62728"
 GREY = "#8a929a"
-LONGEST = 30
+LONGEST = 28
 """Characters of a label; a longer one is cut."""
 HEADINGS = ("subjects", "routes", "destinations")
+NOTE = "Widths are deliveries: a message that goes to several destinations counts for each of them."
+PAINTED = {"unrouted": 0, "route": 1, "destination": 1, "refused": 2}
+"""Which bands lie above which."""
+OPACITY = {"refused": 0.9}
+USUAL_OPACITY = 0.45
 
 
 def draw_flow(counts: Counts, path: Path) -> None:
@@ -70,11 +75,22 @@ def as_svg(layout: Layout, title: str) -> Iterator[str]:
     yield f'<text x="24" y="28" font-size="17" font-weight="bold">{_text(title)}</text>'
     for heading, (x, anchor) in zip(HEADINGS, heading_places(), strict=True):
         yield f'<text x="{x:g}" y="54" text-anchor="{anchor}" fill="{GREY}">{heading}</text>'
-    yield '<g fill="none" stroke-opacity="0.45">'
-    yield from (_band(band, layout) for band in layout.bands)
+    yield f'<text x="24" y="{HEIGHT - 12:g}" fill="{GREY}">{NOTE}</text>'
+    yield '<g fill="none">'
+    yield from (_band(band, layout) for band in painted(layout))
     yield "</g>"
     yield from (_node(node, layout) for node in layout.nodes)
     yield "</svg>"
+
+
+def painted(layout: Layout) -> list[Band]:
+    """The bands in the order in which they are drawn."""
+    return sorted(layout.bands, key=lambda band: PAINTED[band.end[1]])
+
+
+def opacity_of(band: Band) -> float:
+    """How much of what lies below a band it hides."""
+    return OPACITY.get(band.end[1], USUAL_OPACITY)
 
 
 def heading_places() -> list[tuple[float, str]]:
@@ -116,7 +132,7 @@ def cut(text: str) -> str:
 
 def node_label(node: Node) -> str:
     """The name of a node and its count."""
-    return f"{cut(node.key[2])}  {node.count:,}"
+    return f"{cut(node.key[2])}  {node.total:,}"
 
 
 def _band(band: Band, layout: Layout) -> str:
@@ -124,9 +140,10 @@ def _band(band: Band, layout: Layout) -> str:
     middle = (left + right) / 2
     curve = f"M{left:.2f} {start:.2f}C{middle:.2f} {start:.2f} {middle:.2f} {end:.2f} {right:.2f} {end:.2f}"
     colour = colour_of(band.end[1], band.family, layout)
-    told = _text(f"{band.start[2]} → {band.end[2]}: {band.count:,} ({band.family})")
+    told = _text(f"{band.start[2]} → {band.end[2]}: {band.total:,} ({band.family})")
     return (
-        f'<path d="{curve}" stroke="{colour}" stroke-width="{band.width:.4f}" data-count="{band.count}">'
+        f'<path d="{curve}" stroke="{colour}" stroke-width="{band.width:.4f}" stroke-opacity="{opacity_of(band):g}"'
+        f' data-count="{band.total}">'
         f"<title>{told}</title></path>"
     )
 
@@ -134,12 +151,11 @@ def _band(band: Band, layout: Layout) -> str:
 def _node(node: Node, layout: Layout) -> str:
     x, y, anchor = label_place(node.key[0], node.top + node.height / 2)
     colour = node_colour(node, layout)
-    bold = ' font-weight="bold"' if node.key[1] == "refused" else ""
     fill = f' fill="{RED}"' if node.key[1] == "refused" else ""
     return (
         f'<rect x="{node.left:g}" y="{node.top:.2f}" width="{NODE:g}" height="{node.height:.4f}" fill="{colour}"'
-        f' data-count="{node.count}"/>'
-        f'<text x="{x:g}" y="{y:.2f}" dy="0.35em" text-anchor="{anchor}"{bold}{fill}'
+        f' data-count="{node.total}"/>'
+        f'<text x="{x:g}" y="{y:.2f}" dy="0.35em" text-anchor="{anchor}"{fill}'
         f' stroke="white" stroke-width="2.5" paint-order="stroke">{_text(node_label(node))}</text>'
     )
 

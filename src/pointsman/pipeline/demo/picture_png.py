@@ -11,12 +11,15 @@ from pointsman.pipeline.demo.flow import HEIGHT, NODE, WIDTH, Band, Layout, Node
 from pointsman.pipeline.demo.picture import (
     GREY,
     HEADINGS,
+    NOTE,
     RED,
     colour_of,
     heading_places,
     label_place,
     node_colour,
     node_label,
+    opacity_of,
+    painted,
 )
 
 DOTS = 100
@@ -39,7 +42,8 @@ def write_png(layout: Layout, title: str, path: Path) -> None:
     _write(axes, 24, 28, title, size=17, weight="bold")
     for heading, (x, anchor) in zip(HEADINGS, heading_places(), strict=True):
         _write(axes, x, 54, heading, anchor=anchor, color=GREY)
-    for band in layout.bands:
+    _write(axes, 24, HEIGHT - 16, NOTE, color=GREY)
+    for band in painted(layout):
         _draw_band(axes, band, layout)
     for node in layout.nodes:
         _draw_node(axes, node, layout)
@@ -58,7 +62,7 @@ def _draw_band(axes: Any, band: Band, layout: Layout) -> None:
     curve = Curve(points, [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4])
     colour = colour_of(band.end[1], band.family, layout)
     style: dict[str, Any] = {"fill": False, "edgecolor": colour, "linewidth": band.width * POINT, "capstyle": "butt"}
-    axes.add_patch(PathPatch(curve, alpha=0.45, **style))
+    axes.add_patch(PathPatch(curve, alpha=opacity_of(band), **style))
 
 
 def _draw_node(axes: Any, node: Node, layout: Layout) -> None:
@@ -68,7 +72,7 @@ def _draw_node(axes: Any, node: Node, layout: Layout) -> None:
     axes.add_patch(Rectangle(place, NODE, node.height, facecolor=node_colour(node, layout), edgecolor="none"))
     x, y, anchor = label_place(node.key[0], node.top + node.height / 2)
     refused = node.key[1] == "refused"
-    style = {"weight": "bold", "color": RED} if refused else {}
+    style: dict[str, Any] = {"color": RED} if refused else {}
     _write(axes, x, y, node_label(node), anchor=anchor, outlined=True, **style)
 
 

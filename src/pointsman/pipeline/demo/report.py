@@ -40,11 +40,16 @@ def show(
     _show_sums(console, counts)
     console.print(_routes(counts, table))
     console.print(_destinations(counts))
+    turned = [f"{some:,} to {to} instead of {name}" for (name, to), some in sorted(counts.fallbacks.items())]
+    _show_line(console, "Turned aside by a breaker", turned)
+    _show_line(console, "Failed", [f"{some:,} to {name}" for name, some in sorted(counts.failed.items())])
     if counts.quarantined:
         console.print(_quarantine(counts.quarantined))
     show_sagas(console, counts)
     if counts.gatherings:
         console.print(_gatherings(counts))
+        dropped = [f"{some:,} {why} ({route})" for (route, why), some in sorted(counts.dropped.items())]
+        _show_line(console, "Answers that did not count", dropped)
     _show_list(console, "Where everything is", [f"{what}: {path}" for what, path in files.items()])
     _show_list(console, "To try next", commands)
 
@@ -71,7 +76,7 @@ def _show_sums(console: Console, counts: Counts) -> None:
 def _routes(counts: Counts, table: RoutingTable) -> Table:
     shown = new_table("By route", "route", "strategy", "deliveries", "to", right=("deliveries",))
     for name, count in counts.by_route.most_common():
-        to = Counter({flow.destination: 0 for flow in counts.deliveries if flow.route == name})
+        to: Counter[str] = Counter()
         for flow, some in counts.deliveries.items():
             if flow.route == name:
                 to[flow.destination] += some
@@ -96,9 +101,6 @@ def _destinations(counts: Counts) -> Table:
     for number in range(height):
         row = cells[number::height] + [("", "")] * ACROSS
         add_row(shown, *(text for pair in row[:ACROSS] for text in pair))
-    if counts.fallbacks:
-        turned = ", ".join(f"{some:,} for {to} instead of {name}" for (name, to), some in counts.fallbacks.items())
-        shown.caption = f"Turned aside by a breaker: {turned}"
     return shown
 
 
@@ -116,10 +118,13 @@ def _gatherings(counts: Counts) -> Table:
     shown = new_table("Gathered answers", "route", "complete by", "gatherings", right=("gatherings",))
     for (route, reason), count in sorted(counts.gatherings.items()):
         add_row(shown, route, reason, f"{count:,}")
-    dropped = ", ".join(f"{some:,} {why} ({route})" for (route, why), some in sorted(counts.dropped.items()))
-    if dropped:
-        shown.caption = f"Answers that did not count: {dropped}"
     return shown
+
+
+def _show_line(console: Console, heading: str, parts: Sequence[str]) -> None:
+    """One line, if there is something to say."""
+    if parts:
+        console.print(f"{heading}: {', '.join(parts)}.", markup=False, highlight=False)
 
 
 def _show_list(console: Console, heading: str, lines: Sequence[str]) -> None:
