@@ -1,0 +1,127 @@
+"""The messages that may move something, as the rows that cross to Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pointsman.errors import InputError, MessageError
+from pointsman.message import Message
+from pointsman.pipeline.columns import MessageColumns, find
+from pointsman.pipeline.index_file import lists, opened, ship
+from pointsman.pipeline.problem import PROBLEM
+from pointsman.pipeline.stateful.part import goes_by_name, patterns_of
+from pointsman.table.followed import EVENT
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from pointsman.table.routing_table import RoutingTable
+
+UNKNOWN = -(1 << 62)
+"""A time or a position that a row does not have; before all others."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+REST = ("correlation_id", "causation_id", "content_type", "source", "metadata")
+"""Fields that cross together, as one text: not all rows have them, and each column costs."""
+
+
+class Event(NamedTuple):
+    """A row that has crossed."""
+
+    position: int
+    time: int
+    """In microseconds."""
+    id: str
+    subject: str
+    rest: str
+    body: bytes
+
+    @property
+    def seconds(self) -> float | None:
+        """The time; None if it has none."""
+        return None if self.time == UNKNOWN else self.time / 1_000_000
+
+    def message(self) -> Message:
+        """The message that the row is. Raises ``MessageError`` if it is none."""
+        rest: dict[str, Any] = {} if self.rest == "{}" else json.loads(self.rest)
+        metadata = rest.get("metadata")
+        if metadata and None in metadata.values():
+            rest["metadata"] = {key: value for key, value in metadata.items() if value is not None}
+        try:
+            time = None if self.time == UNKNOWN else EPOCH + timedelta(microseconds=self.time)
+        except OverflowError:
+            raise MessageError("bad-message", "time is outside the years 1 to 9999") from None
+        return Message(self.subject, self.body, id=self.id, time=time, **rest)
+
+
+def crossing(messages: DataFrame, part: RoutingTable, buckets: int) -> DataFrame:
+    """The rows that may move something, each with the number of its bucket.
+
+    Raises ``InputError`` (``bad-usage``) if the messages have no column ``id``, or one of a type that cannot be.
+    """
+    from pyspark.sql import functions as sf
+
+    columns = MessageColumns(messages)
+    if not columns.has("id"):
+        raise InputError("bad-usage", "messages have no column 'id', by which one that comes twice is known")
+    position = find(messages, "position")
+    chosen = messages.where(_concerned(messages, columns, part))
+    correlation = sf.coalesce(sf.nullif(columns.correlation_id, sf.lit("")), columns.id)
+    rest = sf.struct(*(getattr(columns, field).alias(field) for field in REST))
+    unknown = sf.lit(UNKNOWN)
+    return chosen.select(
+        sf.pmod(sf.xxhash64(correlation), sf.lit(buckets)).cast("int").alias("bucket"),
+        (unknown if position is None else sf.coalesce(messages[position].cast("bigint"), unknown)).alias("position"),
+        sf.coalesce(sf.unix_micros(columns.time), unknown).alias("time"),
+        sf.coalesce(columns.id, sf.lit("")).alias("id"),
+        sf.coalesce(columns.subject, sf.lit("")).alias("subject"),
+        sf.to_json(rest).alias("rest"),
+        sf.coalesce(columns.body, sf.lit(b"")).alias("body"),
+    )
+
+
+def in_order(frames: Iterable[Any]) -> list[Event]:
+    """The events of frames of pandas, by their position where there is one, then by their time, then by their id."""
+    found: list[Event] = []
+    for frame in frames:
+        found += map(Event._make, zip(*(frame[name].tolist() for name in Event._fields), strict=True))
+    found.sort(key=lambda event: event[:3])
+    return found
+
+
+def _concerned(messages: DataFrame, columns: MessageColumns, part: RoutingTable) -> Column:
+    """Whether a row may move something: its subject is of one of the patterns, or it names an event."""
+    from pyspark.sql import functions as sf
+
+    condition = sf.lit(False)
+    patterns = patterns_of(part)
+    if patterns:
+        condition = _matching(messages, [pattern.text for pattern in patterns], [p.dialect.name for p in patterns])(
+            columns.subject
+        )
+    if goes_by_name(part):
+        condition = condition | sf.coalesce(sf.map_contains_key(columns.metadata, sf.lit(EVENT)), sf.lit(False))
+    if PROBLEM in messages.columns:
+        condition = messages[PROBLEM].isNull() & condition
+    return condition
+
+
+def _matching(messages: DataFrame, patterns: list[str], dialects: list[str]) -> Any:
+    """The function from a subject to whether one of the patterns matches it; only the subjects cross to Python."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyspark import SparkFiles
+    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # it is there; its stub does not say so
+
+    table = pa.table({"subscription_id": range(len(patterns)), "pattern": patterns, "dialect": dialects})
+    name = ship(messages.sparkSession.sparkContext, table, dialects[0])
+
+    def matches(columns: Iterator[Any]) -> Iterator[Any]:
+        for found in lists(opened(SparkFiles.get(name)), columns):
+            yield pc.fill_null(pc.greater(pc.list_value_length(found), 0), False)
+
+    # Spark reads from the types that it works on a stream of columns; as text it could not find them here.
+    matches.__annotations__ = {"columns": Iterator[pa.Array], "return": Iterator[pa.Array]}
+    return arrow_udf(matches, "boolean")

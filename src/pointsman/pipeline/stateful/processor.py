@@ -1,0 +1,117 @@
+"""The stateful processor that Spark runs for each bucket. Imported only when a stream is made, and by the workers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark import SparkFiles
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, TimerValues
+
+from pointsman.errors import PointsmanError
+from pointsman.pipeline.stateful.bucket import Bucket
+from pointsman.pipeline.stateful.events import in_order
+from pointsman.pipeline.stateful.following import Following
+from pointsman.pipeline.stateful.rows import COLUMNS, OutputRow
+from pointsman.pipeline.table_file import opened_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STATE = "bucket"
+
+
+class BucketProcessor(StatefulProcessor):  # type: ignore[misc]  # Spark has no types for it
+    """Follows the sagas and gatherings of a bucket.
+
+    ``part`` is the name under which the part of the table was shipped; ``exact`` says whether the time is that of the
+    events, and otherwise that of the batch.
+    """
+
+    def __init__(self, part: str, *, exact: bool) -> None:
+        self._part = part
+        self._exact = exact
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Declares the state: the bytes of a bucket."""
+        self._handle = handle
+        self._state = handle.getValueState(STATE, "blob binary")
+
+    def handleInputRows(  # noqa: N802  # so it is called
+        self,
+        key: Any,  # noqa: ARG002
+        rows: Iterator[pd.DataFrame],
+        timerValues: TimerValues,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Handles the events of a bucket that have come with a batch."""
+        present = self._present(timerValues)
+        following, bucket = self._open()
+        for event in in_order(rows):
+            now = event.seconds if self._exact else None
+            now = present if now is None else now
+            try:
+                message = event.message()
+            except PointsmanError as error:
+                following.refuse(event.id, event.id, error, now)
+            else:
+                following.handle(message, now)
+        yield from self._close(following, bucket, None)
+
+    def handleExpiredTimer(  # noqa: N802
+        self,
+        key: Any,  # noqa: ARG002
+        timerValues: TimerValues,  # noqa: N803
+        expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Takes the timeouts of a bucket that are due."""
+        following, bucket = self._open()
+        following.expire(self._present(timerValues))
+        yield from self._close(following, bucket, expiredTimerInfo.getExpiryTimeInMs())
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _present(self, times: TimerValues) -> float:
+        milliseconds = times.getCurrentWatermarkInMs() if self._exact else times.getCurrentProcessingTimeInMs()
+        return float(milliseconds) / 1000
+
+    def _open(self) -> tuple[Following, Bucket]:
+        stored = self._state.get()
+        bucket = Bucket(None if stored is None else bytes(stored[0]))
+        part = opened_table(SparkFiles.get(self._part))
+        return Following(part, bucket, exact=self._exact), bucket
+
+    def _close(self, following: Following, bucket: Bucket, fired: int | None) -> Iterator[pd.DataFrame]:
+        """Stores the bucket, sets its timer, and gives the rows."""
+        self._set_timer(bucket, fired)
+        if bucket.is_changed:
+            if len(bucket):
+                self._state.update((bucket.encode(),))
+            else:
+                self._state.clear()
+        if following.rows:
+            yield _frame(following.rows)
+
+    def _set_timer(self, bucket: Bucket, fired: int | None) -> None:
+        """One timer for each bucket, at the earliest time at which something is due in it."""
+        earliest = bucket.earliest
+        wanted = None if earliest is None else math.ceil(earliest * 1000)
+        if wanted is not None and fired is not None:
+            # Spark takes the timer away that has fired, after this.
+            wanted = max(wanted, fired + 1)
+        if wanted == bucket.timer:
+            return
+        if bucket.timer is not None and bucket.timer != fired:
+            self._handle.deleteTimer(bucket.timer)
+        if wanted is not None:
+            self._handle.registerTimer(wanted)
+        bucket.timer = wanted
+
+
+def _frame(rows: list[OutputRow]) -> pd.DataFrame:
+    """The rows as they cross to Spark."""
+    import pandas as pd
+
+    return pd.DataFrame([row.crossing(number) for number, row in enumerate(rows)], columns=COLUMNS, dtype=object)
