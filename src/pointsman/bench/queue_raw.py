@@ -22,7 +22,6 @@ CONTROL_PUT = """
 UPDATE control SET commits = commits + 1, sequence = sequence + ?1, unfinished = unfinished + ?1, time = ?2
 WHERE one = 1 RETURNING sequence
 """
-CONTROL_POP = "UPDATE control SET commits = commits + 1, time = ? WHERE one = 1"
 CONTROL_ACK = "UPDATE control SET commits = commits + 1, unfinished = unfinished - ?, time = ? WHERE one = 1"
 MESSAGE_ADD = "INSERT INTO message (sequence, key, priority, time, checksum, body) VALUES (?, ?, 5, ?, ?, ?)"
 READY_ADD = "INSERT INTO ready (subscription, priority, sequence, via, key, attempts) VALUES (0, 5, ?, 0, ?, 0)"
@@ -140,7 +139,6 @@ class RawSame(Raw):
         if found:
             execute(LEASE_FIRST, (until, now, count))
             execute(READY_DELETE, found[-1][1:4])
-            execute(CONTROL_POP, (now,))
         execute("COMMIT")
         return found
 

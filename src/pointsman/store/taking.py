@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from itertools import count
 
 from pointsman.errors import StoreError
 from pointsman.store import statements
@@ -20,6 +21,8 @@ class Taker:
 
     def __init__(self, file: str, settler: Settler) -> None:
         self._file = file
+        # Other numbers in each process; to ask the system for one each time would take as long as a statement.
+        self._tokens = count(secrets.randbits(48))
         self._settler = settler
 
     def first(self, transaction: Transaction, subscription: int, count: int, lease: int) -> list[StoredMessage]:
@@ -28,7 +31,7 @@ class Taker:
         taken: list[StoredMessage] = []
         while len(taken) < count:
             wanted = count - len(taken)
-            until, token = transaction.now + lease, secrets.randbits(48)
+            until, token = transaction.now + lease, next(self._tokens)
             found = self._look(transaction, subscription, wanted, until, token)
             if not found:
                 break
@@ -51,7 +54,7 @@ class Taker:
             return None
         if row is None:
             return None
-        found = as_stored(row, (subscription, transaction.now + lease, secrets.randbits(48), self._file))
+        found = as_stored(row, (subscription, transaction.now + lease, next(self._tokens), self._file))
         return found if self.lease(transaction, found) else None
 
     def lease(self, transaction: Transaction, found: StoredMessage) -> bool:
