@@ -50,8 +50,8 @@ def begin(checkpoint: Checkpoint, batch_id: int, versions: Versions) -> dict[str
 def load(checkpoint: Checkpoint, batch_id: int) -> State:
     """The state that a batch begins with: what the last recorded batch before it left, or a new one if there is none.
 
-    Raises ``InputError``: ``bad-state`` when only later batches are kept, or when a file holds something else,
-    ``bad-usage`` for a checkpoint that is not a path.
+    Raises ``InputError``: ``bad-state`` when what was before it is not kept any more, or when a file holds something
+    else, ``bad-usage`` for a checkpoint that is not a path.
     """
     folder = _folder(checkpoint, "state")
     batches = _batches(folder)
@@ -60,7 +60,7 @@ def load(checkpoint: Checkpoint, batch_id: int) -> State:
         found = _read(folder, max(before))
         if found is not None:
             return found[0]
-    if batch_id > 0 and batches:
+    if batch_id > 0 and len(batches) >= KEPT:
         problem = f"the state before batch {batch_id} is not kept any more; the first that is kept is {min(batches)}"
         raise InputError("bad-state", problem, file=str(folder))
     return State()

@@ -53,6 +53,12 @@ def test_batches_that_were_not_recorded_are_stepped_over(tmp_path: Path) -> None
     assert dict(load(tmp_path, 9)) == dict(state_of(4))
 
 
+def test_a_checkpoint_that_began_without_state_begins_with_a_new_one(tmp_path: Path) -> None:
+    """And does so again if its first batch with state is replayed."""
+    record(tmp_path, 7, state_of(7), {})
+    assert load(tmp_path, 7) == State()
+
+
 def test_the_versions_of_a_batch_are_those_it_was_first_begun_with(tmp_path: Path) -> None:
     """A new version on disk does not change a batch that is replayed, only the next one."""
     assert begin(tmp_path, 5, {"table": "old"}) == {"table": "old"}

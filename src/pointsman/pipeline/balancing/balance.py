@@ -77,11 +77,14 @@ def balance(deliveries: DataFrame, table: RoutingTable, state: State, *, seed: i
 
 
 def taken(deliveries: DataFrame, table: RoutingTable) -> dict[str, int]:
-    """How many choices each route made whose balance depends on that: one small aggregation, or no job at all."""
+    """How many choices each route made whose balance depends on that: one small aggregation, or no job at all.
+
+    The deliveries are those that ``balance`` gave, before another stage has found a problem with one.
+    """
     names = [route.name for route in table.routes if route.balance in COUNTED]
     if not names:
         return {}
-    chosen = deliveries.where(deliveries["route"].isin(names) & deliveries[DESTINATION].isNotNull())
+    chosen = deliveries.where(is_fine(deliveries) & deliveries["route"].isin(names))
     return {row["route"]: row["count"] for row in chosen.groupBy("route").count().collect()}
 
 
@@ -102,7 +105,7 @@ def _number(asked: DataFrame, plan: Plan, seed: int) -> Column:
     number = sf.lit(0).cast("bigint")
     if plan.random:
         hashed = sf.xxhash64(sf.lit(seed), route, position).bitwiseAND(sf.lit(LARGEST))
-        number = sf.when(route.isin(plan.random), hashed).otherwise(number)
+        number = sf.when(route.isin(list(plan.random)), hashed).otherwise(number)
     if not plan.counted:
         return number
     names = [each.name for each in plan.counted]
