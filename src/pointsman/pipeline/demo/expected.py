@@ -70,12 +70,19 @@ def read_file(path: Path) -> Iterator[Received]:
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             try:
-                fields: dict[str, Any] = json.loads(line)
-                principal = fields.pop("principal", None)
-                known = {key: value for key, value in fields.items() if value is not None or key == "correlation_id"}
-                yield Received(Message.from_dict(known) if "subject" in known else None, principal)
-            except (ValueError, AttributeError) as error:
+                received = _received(json.loads(line))
+            except ValueError as error:
                 raise MessageError("bad-message", f"it is no message: {error}", file=str(path), line=number) from None
+            yield received
+
+
+def _received(fields: Any) -> Received:
+    """What a line says; a field that is null is one that is not there, but for the correlation id."""
+    if not isinstance(fields, dict):
+        raise MessageError("bad-message", "it is no object")
+    known = {key: value for key, value in fields.items() if value is not None or key == "correlation_id"}
+    principal = known.pop("principal", None)
+    return Received(Message.from_dict(known) if "subject" in known else None, principal)
 
 
 class Run:

@@ -10,7 +10,7 @@ One scale holds for the whole picture: the height of every node, and the width o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -27,6 +27,8 @@ SLOT, GAP = 13.5, 2.0
 """A node has at least so much height to itself, so that its label can be read; and the gap between two."""
 MOST = 42
 """Nodes in a column; of more, the smallest are put together."""
+KINDS = 3
+"""Of nodes in a column at the most; each kind is put together by itself."""
 OTHERS = "all others"
 QUARANTINED, UNROUTED = "quarantined", "no route"
 NAMELESS = "(no name)"
@@ -112,7 +114,7 @@ def merged(flows: Flows) -> Flows:
     small: set[Key] = set()
     for column in range(len(COLUMNS)):
         largest = sorted((key for key in sizes if key[0] == column), key=lambda key: -sizes[key])
-        small |= set(largest[MOST - 1 :]) if len(largest) > MOST else set()
+        small |= set(largest[MOST - KINDS :]) if len(largest) > MOST else set()
 
     def kept(key: Key) -> Key:
         return (key[0], key[1], OTHERS) if key in small else key
@@ -136,7 +138,7 @@ def _sizes(flows: Flows) -> dict[Key, int]:
 
 def _scale(sizes: Mapping[Key, int]) -> float:
     """The largest scale by which every column fits, found by halving."""
-    smallest, largest = 0.0, HEIGHT / max(1, *sizes.values(), 1)
+    smallest, largest = 0.0, HEIGHT / max(sizes.values(), default=1)
     for _ in range(60):
         middle = (smallest + largest) / 2
         fits = all(_height(_in_column(sizes, column), middle) <= HEIGHT - TOP - BOTTOM for column in range(3))
@@ -156,11 +158,8 @@ def _ordered(column: int, sizes: Mapping[Key, int], flows: Flows, places: Mappin
     """The nodes of a column: the largest first on the left, then each near those that lead to it; refusals last."""
     keys = [key for key in sizes if key[0] == column]
     kinds = {"family": 0, "route": 0, "destination": 0, "unrouted": 1, "refused": 2}
-    wish: Callable[[Key], float] = lambda key: -sizes[key]  # noqa: E731
-    if column:
-        means = {key: _mean(key, flows, places) for key in keys}
-        wish = means.__getitem__
-    return sorted(keys, key=lambda key: (kinds[key[1]], wish(key), key[2]))
+    wishes = {key: _mean(key, flows, places) if column else -sizes[key] for key in keys}
+    return sorted(keys, key=lambda key: (kinds[key[1]], wishes[key], key[2]))
 
 
 def _mean(key: Key, flows: Flows, places: Mapping[Key, Node]) -> float:

@@ -1,0 +1,100 @@
+"""What the demo prints at its end."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from io import StringIO
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from pointsman.pipeline.demo import TABLE
+from pointsman.pipeline.demo.counts import Counts, Flow, Refusal
+from pointsman.pipeline.demo.report import next_commands, show
+from tests.pipeline.demo.conftest import Hour
+
+
+def shown(counts: Counts, hour: Hour) -> str:
+    """The report as text."""
+    console = Console(file=StringIO(), width=170)
+    show(console, counts, hour.table, files={"the events": hour.folder}, commands=next_commands(TABLE))
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def cells_of(text: str) -> set[tuple[str, ...]]:
+    """The lines, split where there are two spaces or more."""
+    return {tuple(part.strip() for part in line.split("  ") if part.strip()) for line in text.splitlines()}
+
+
+def test_every_count_is_shown(hour: Hour) -> None:
+    """By route, by destination, by what was quarantined, by how sagas and gatherings ended."""
+    text = shown(hour.counts, hour)
+    lines = cells_of(text)
+    assert f"{hour.counts.messages:,} messages: {hour.counts.routed:,} routed" in text
+    for name, count in hour.counts.by_route.items():
+        assert any(line[:1] == (name,) and line[2:3] == (f"{count:,}",) for line in lines), name
+    cells = {pair for line in lines for pair in pairwise(line)}
+    for name, count in hour.counts.by_destination.items():
+        assert (name, f"{count:,}") in cells
+    for refusal in hour.counts.quarantined:
+        assert any(line[:2] == (refusal.stage, refusal.code) and line[-1] == refusal.reason for line in lines)
+    for (route, reason), count in hour.counts.gatherings.items():
+        assert (route, reason, f"{count:,}") in lines
+    for ending, count in hour.counts.sagas.items():
+        assert f"{count:,} {ending}" in text
+
+
+@pytest.mark.parametrize("ending", ["finished", "compensated"])
+def test_a_saga_is_told_step_by_step(hour: Hour, ending: str) -> None:
+    """Times, events and commands, in their order."""
+    [tale] = (tale for tale in hour.counts.tales if tale.ending == ending)
+    text = shown(hour.counts, hour)
+    _, _, told = text.partition(f"{tale.correlation_id} ({ending})")
+    lines = told.splitlines()[2 : 2 + len(tale.steps)]
+    assert len(tale.steps) >= 4
+    for step, line in zip(tale.steps, lines, strict=True):
+        assert line.startswith("09:")
+        assert (step.event or "(timeout)") in line
+        assert all(part in line for part in (*step.states, *step.commands))
+
+
+def test_counts_that_do_not_add_up_are_called_so(hour: Hour) -> None:
+    """And those that do are not."""
+    assert "does not add up" not in shown(hour.counts, hour)
+    assert "does not add up" in shown(replace(hour.counts, messages=hour.counts.messages + 1), hour)
+
+
+def test_what_a_breaker_turned_aside_is_shown(hour: Hour) -> None:
+    """With what failed before it did."""
+    counts = replace(hour.counts, fallbacks=Counter({("warehouse", "parking"): 7}), failed=Counter({"warehouse": 3}))
+    text = shown(counts, hour)
+    assert "Turned aside by a breaker: 7 to parking instead of warehouse." in text
+    assert "Failed: 3 to warehouse." in text
+
+
+def test_names_are_shown_as_they_are(hour: Hour) -> None:
+    """A name may look like markup, and a run may have nothing but deliveries."""
+    flows = Counter({Flow("a", "[red]route[/]", "[bold]there"): 2})
+    refusals = Counter({Refusal("a", "resolve", "[/]", "[blink]why"): 1})
+    text = shown(Counts(3, 2, flows, refusals), hour)
+    assert "[red]route[/]" in text
+    assert "[bold]there" in text
+    assert "[blink]why" in text
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_commands_to_try_next_work(tmp_path: Path, number: int) -> None:
+    """As they are printed, with a table whose name has a space."""
+    table = tmp_path / "my shop.yaml"
+    table.write_bytes(TABLE.read_bytes())
+    program, *arguments = shlex.split(next_commands(table)[number])
+    command = [str(Path(sys.executable).with_name(program)), *arguments]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 0, result.stderr
