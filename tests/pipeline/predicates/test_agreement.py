@@ -64,3 +64,25 @@ def test_native_expressions_say_what_python_says(spark: SparkSession, sent: list
     found = {row.number: row.held for row in frame.select("number", held.alias("held")).collect()}
     assert differences(pairs, sent, found) == []
     assert {answer for answers in found.values() for answer in answers} == {True, False}
+
+
+def test_the_settings_of_a_session_change_nothing(spark: SparkSession, sent: list[Message]) -> None:
+    """Errors of casts on or off, the time zone, and whether Spark compiles what it plans."""
+    pairs: list[Pair] = [(None, predicate) for predicate in nasty.examples(nasty.plain_trees, 20, 7)]
+    pairs += [(condition, None) for condition in nasty.examples(nasty.conditions(st.just(False)), 10, 7)]
+    settings = {
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.session.timeZone": "America/New_York",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    }
+    frame = nasty.frame_of(spark, sent[:500])
+    before = {name: spark.conf.get(name) for name in settings}
+    try:
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+        rows = frame.select("number", held_column(pairs, MessageColumns(frame)).alias("held")).collect()
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+    assert differences(pairs, sent[:500], {row.number: row.held for row in rows}) == []

@@ -10,14 +10,20 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from pointsman.conditions import Predicate
+from pointsman.conditions.body import read_body
 from pointsman.conditions.like import compile_like, pieces, with_backslashes
 from pointsman.conditions.values import number_of
 from pointsman.matching.terms.glob import glob_matches
+from pointsman.pipeline.columns import MessageColumns
+from pointsman.pipeline.predicates import holds_column
 from pointsman.pipeline.predicates.fits import fits_column, glob_signs
 from pointsman.pipeline.predicates.native import number_column
 from tests.pipeline.predicates import nasty
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+SCHEMA = "subject string, metadata map<string,string>"
 
 
 def texts_frame(spark: SparkSession, texts: list[str]) -> DataFrame:
@@ -64,3 +70,27 @@ def test_no_pattern_makes_a_long_text_take_long(spark: SparkSession) -> None:
     frame = texts_frame(spark, ["a" * 50_000, "a" * 50_000 + "b"])
     many = fits_column(sf.col("text"), pieces("%a" * 30 + "%_a%b"))
     assert [row.many for row in frame.select(many.alias("many")).collect()] == [False, True]
+
+
+@pytest.mark.parametrize("zero", ["0", "-0"])
+def test_zero_has_no_sign_in_a_long_list(spark: SparkSession, zero: str) -> None:
+    """Spark makes a set of more than ten literals."""
+    frame = spark.createDataFrame([("s", {"a": text}) for text in ("0", "-0", "0.0", "-0e5")], SCHEMA)
+    among = Predicate(f"metadata.a IN ({zero}, {', '.join(map(str, range(1, 20)))})")
+    column = holds_column(None, among, MessageColumns(frame))
+    assert [row.held for row in frame.select(column.alias("held")).collect()] == [True] * 4
+
+
+def test_spark_reads_json_by_other_rules(spark: SparkSession) -> None:
+    """Why the body is read in Python: what Spark takes for JSON, or does not, is not what ``read_body`` does."""
+    bodies = [
+        b"1 2",
+        b'{"a": 1} // no',
+        b"[" * 101 + b"]" * 101,
+        b'{"b": 1, "a": "\\ud800"}',
+        b"1." + b"0" * 2000 + b"1",
+    ]
+    frame = spark.createDataFrame([(body,) for body in bodies], "body binary")
+    parsed = sf.try_parse_json(sf.col("body").cast("string")).isNotNull()
+    found = frame.select("body", parsed.alias("parsed")).collect()
+    assert [row.body for row in found if row.parsed is not (read_body(bytes(row.body)) is not None)] == bodies
