@@ -7,13 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import InputError, MissingExtraError
 from pointsman.pipeline.index_file import lists, opened, ship
+from pointsman.pipeline.resolve_routes import resolve_routes
+from pointsman.pipeline.route_codes import RouteCodes
+from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
 
-def resolve(messages: DataFrame, subscriptions: DataFrame, dialect: str = "nats") -> DataFrame:
+def resolve(messages: DataFrame, to: DataFrame | RoutingTable, dialect: str = "nats") -> DataFrame:
+    """The messages and whom they reach: the subscriptions of a DataFrame, or the routes of a table.
+
+    With a table, ``resolve_routes`` says what comes out: the messages with ``routes`` and ``problem``. With a DataFrame
+    of subscriptions, ``resolve_subscriptions`` does.
+    """
+    if isinstance(to, RoutingTable):
+        return resolve_routes(messages, to, RouteCodes.of(to))
+    return resolve_subscriptions(messages, to, dialect)
+
+
+def resolve_subscriptions(messages: DataFrame, subscriptions: DataFrame, dialect: str = "nats") -> DataFrame:
     """One row for each message and each subscription whose pattern matches its subject, as ``Pattern.matches`` says.
 
     ``messages`` needs the text column ``subject``; it may be a batch or a stream, and nothing of it is computed here.
