@@ -42,9 +42,10 @@ def test_every_message_has_the_fields_that_the_pipeline_reads(hour: Hour) -> Non
     """Ids are different, times have a zone, and texts are texts."""
     lines = lines_of(hour.folder)
     assert len({line["id"] for line in lines}) == len(lines)
+    assert [line["position"] for line in lines] == list(range(1, len(lines) + 1))
     for line in lines:
         assert line.keys() | {"subject"} == {
-            "id", "subject", "metadata", "body", "time", "source", "correlation_id", "principal"
+            "id", "subject", "metadata", "body", "time", "source", "correlation_id", "principal", "position"
         }  # fmt: skip
         assert isinstance(line["body"], str)
         assert all(isinstance(value, str) for value in line["metadata"].values())

@@ -9,8 +9,9 @@ import pytest
 from pointsman.errors import InputError, MessageError
 from pointsman.pipeline.demo.counts import Refusal
 from pointsman.pipeline.demo.events import HOUR_START
-from pointsman.pipeline.demo.expected import Run, decide_all, read_file
+from pointsman.pipeline.demo.expected import Run, decide_all
 from pointsman.pipeline.demo.outcomes import Outage
+from pointsman.pipeline.demo.reading import read_file
 from pointsman.routing.saga_definition import SagaDefinition
 from tests.pipeline.demo.conftest import Hour
 

@@ -39,10 +39,11 @@ class Event(NamedTuple):
     correlation_id: str | None
     metadata: Mapping[str, str]
 
-    def as_line(self, id: str, hour_start: datetime) -> str:
-        """The event as a line of a file; a subject that is missing is left out."""
+    def as_line(self, position: int, hour_start: datetime) -> str:
+        """The event at its place in the hour as a line of a file; a subject that is missing is left out."""
         fields = self._asdict()
-        fields["id"] = id
+        fields["id"] = f"m-{position:06}"
+        fields["position"] = position
         fields["time"] = format_timestamp(hour_start + timedelta(milliseconds=fields.pop("at")))
         if self.subject is None:
             del fields["subject"]

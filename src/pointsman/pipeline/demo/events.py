@@ -25,9 +25,10 @@ CLOSED = 60 * MINUTE + 59 * SECOND
 """When the shop says that it has closed: later than every timeout that falls due within the hour."""
 SCHEMA = (
     "id string, time timestamp, subject string, metadata map<string,string>, body string, source string, "
-    "correlation_id string, principal string"
+    "correlation_id string, principal string, position bigint"
 )
-"""Of the files, as Spark reads it."""
+"""Of the files, as Spark reads it. ``position`` counts the messages of the hour: several files in one batch have no
+order among each other, and balanced routes need one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def _write(folder: Path, events: Sequence[Event], hour_start: datetime) -> list[
     folder.mkdir(parents=True, exist_ok=True)
     lines: list[list[str]] = [[] for _ in range(CLOSED // MINUTE + 1)]
     for number, each in enumerate(events, start=1):
-        lines[each.at // MINUTE].append(each.as_line(f"m-{number:06}", hour_start) + "\n")
+        lines[each.at // MINUTE].append(each.as_line(number, hour_start) + "\n")
     files: list[Path] = []
     for minute, texts in enumerate(lines):
         path = folder / f"minute-{minute:02}.jsonl"

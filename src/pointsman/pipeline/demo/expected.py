@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import heapq
-import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from pointsman.errors import InputError, MessageError, SubjectError
-from pointsman.message import Message
+from pointsman.errors import InputError, SubjectError
 from pointsman.patterns.subject import Subject
 from pointsman.pipeline.demo.counts import Counts, Flow, Refusal, family_of, general_reason
 from pointsman.pipeline.demo.outcomes import Outage, Outcomes
+from pointsman.pipeline.demo.reading import Received, read_file
 from pointsman.pipeline.demo.tales import SagaLog
 from pointsman.routing.gather_state import GatherState
 from pointsman.table.collector import without_collector
@@ -23,14 +21,6 @@ from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import Changes, Key, Value
 
 MISSING = "the subject is missing"
-
-
-class Received(NamedTuple):
-    """A message as a file has it."""
-
-    message: Message | None
-    """None if there is no subject."""
-    principal: str | None
 
 
 def decide_all(
@@ -63,26 +53,6 @@ def _decide_files(
         if files_per_batch is not None and (number % files_per_batch == 0 or number == len(files)):
             run.end_batch()
     return run.counts()
-
-
-def read_file(path: Path) -> Iterator[Received]:
-    """The messages of a file. Raises ``MessageError`` as ``decide_all``."""
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                received = _received(json.loads(line))
-            except ValueError as error:
-                raise MessageError("bad-message", f"it is no message: {error}", file=str(path), line=number) from None
-            yield received
-
-
-def _received(fields: Any) -> Received:
-    """What a line says; a field that is null is one that is not there, but for the correlation id."""
-    if not isinstance(fields, dict):
-        raise MessageError("bad-message", "it is no object")
-    known = {key: value for key, value in fields.items() if value is not None or key == "correlation_id"}
-    principal = known.pop("principal", None)
-    return Received(Message.from_dict(known) if "subject" in known else None, principal)
 
 
 class Run:

@@ -42,7 +42,7 @@ class Outcomes:
             self._batch.append((delivery, fails))
 
     def tell(self, state: Mapping[Key, Value], now: float) -> Mapping[Key, Value | None]:
-        """Ends the batch; gives what its outcomes change. Those that succeeded are told first, then those that failed."""
+        """Ends the batch; gives what its outcomes change: those that succeeded are told first, then the others."""
         working = Working(state)
         for delivery, fails in sorted(self._batch, key=lambda each: each[1]):
             settings = self._breakers.get(delivery.destination)
