@@ -17,7 +17,6 @@ from pointsman.routing.saga import SagaEvent, due, expire, handle
 from pointsman.routing.saga_state import SagaState
 from tests.pipeline.stateful.reference import SAGA, Moved, Sent, event, random_events, seconds, threaded
 from tests.pipeline.stateful.streams import Stream
-from tests.routing import order_saga as order
 from tests.routing.test_saga_order import TIMEOUT, WALKS
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -25,15 +24,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 SHOP = RoutingTable.load(Path(__file__).parents[3] / "examples" / "shop.yaml")
 START = 1_000_000.0
 END = START + 5_400
-
-
-def stream(spark: SparkSession, folder: Path, buckets: int = 3) -> Stream:
-    """The sagas of the shop, by the time of the events."""
-
-    def make(events: Any) -> Any:
-        return follow_sagas(events.withWatermark("time", "0 seconds"), SHOP, buckets=buckets, time_mode="eventTime")
-
-    return Stream(spark, folder, make)
 
 
 def tick(time: float) -> Message:
@@ -74,55 +64,52 @@ def seen(rows: list[dict[str, Any]], correlation_id: str) -> list[Sent | Moved]:
     return found
 
 
-def test_each_walk_along_the_edges_acts_as_the_diagram_says_through_two_restarts(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+@pytest.fixture(scope="module")
+def events() -> list[Message]:
+    """Those of all walks, and generated ones of many other correlation ids, by their times."""
+    walked = [each for name in WALKS for each in schedule(name)]
+    return sorted([*walked, *random_events(random.Random(7), 300, 9, START)], key=seconds)
+
+
+@pytest.fixture(scope="module")
+def rows(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, events: list[Message]) -> list[dict[str, Any]]:
+    """What comes of these events in a stream that is stopped in between; the last timeouts wait for the time only."""
+
+    def make(events: Any) -> Any:
+        return follow_sagas(events.withWatermark("time", "0 seconds"), SHOP, buckets=5, time_mode="eventTime")
+
+    running = Stream(spark, tmp_path_factory.mktemp("sagas"), make)
+    for start, end in pairwise([START, START + 50, END]):
+        running.add([*(each for each in events if start <= seconds(each) < end), tick(end)])
+        made = running.run()
+    return made
+
+
+def test_each_walk_along_the_edges_acts_as_the_diagram_says(rows: list[dict[str, Any]]) -> None:
     """Timeouts by timers where nothing comes; every event comes twice and acts once."""
-    events = sorted((each for name in WALKS for each in schedule(name)), key=seconds)
-    running = stream(spark, tmp_path)
-    cuts = [START, START + 50, START + 63.5, END]
-    for start, end in pairwise(cuts):
-        running.add([each for each in events if start <= seconds(each) < end])
-        running.add([tick(end)])
-        rows = running.run()
     for name, steps in WALKS.items():
-        assert seen(rows, name) == threaded(schedule(name), END), name
         walked = [row for row in rows if row["correlation_id"] == name and row["outcome"] not in (None, "ignored")]
         walked.sort(key=lambda row: (row["time"], row["number"]))
         assert [row["path"] for row in walked] == [path for _, path, _ in steps], name
         assert walked[-1]["outcome"] == ("completed" if name == "success" else "compensated")
-    commands = [row for row in rows if row["kind"] == "command"]
-    assert len({row["id"] for row in commands}) == len(commands)
-    assert {tuple(row["metadata"].items()) for row in commands} == {(("saga", "order"),)}
-    for row in commands:
-        assert row["body"] == (f"order of {row['correlation_id']}".encode() if row["causation_id"] else b"")
 
 
-def test_many_sagas_at_once_are_what_the_pure_functions_make_of_their_events(
-    spark: SparkSession, tmp_path: Path
+def test_sagas_are_what_the_pure_functions_make_of_their_events(
+    rows: list[dict[str, Any]], events: list[Message]
 ) -> None:
-    """Generated events of many correlation ids, in few buckets, cut into batches."""
-    events = random_events(random.Random(7), 300, 9, START)
-    running = stream(spark, tmp_path, buckets=5)
-    # Not between two of the same time: the order of rows is that of their times, then that within the batch.
-    cuts = [START, *(seconds(events[len(events) * part // 3]) for part in (1, 2)), END]
-    for start, end in pairwise(cuts):
-        running.add([each for each in events if start <= seconds(each) < end])
-    running.add([tick(END)])
-    rows = running.run()
+    """Each command and each move of each correlation id, with the ids that the broker gives."""
     for correlation_id in {each.correlation_id or "" for each in events}:
         mine = [each for each in events if each.correlation_id == correlation_id]
-        assert seen(rows, correlation_id) == threaded(mine, END)
+        assert seen(rows, correlation_id) == threaded(mine, END), correlation_id
     assert {row["outcome"] for row in rows} == {None, "moved", "completed", "compensated", "ignored", "problem"}
 
 
-def test_events_of_one_batch_are_handled_in_the_order_of_their_positions(spark: SparkSession, tmp_path: Path) -> None:
-    """Where there is such a column; whatever their times and ids say."""
-    subjects = [order.CREATED, order.PAYMENT_RESERVED, order.AVAILABLE, order.DELIVERED]
-    events = [event(subject, f"{9 - place}", "7", START - place) for place, subject in enumerate(subjects)]
-    running = stream(spark, tmp_path)
-    running.schema += ", position int"
-    running.add(events)
-    running.run()
-    rows = sorted(running.rows(), key=lambda row: row["number"])
-    assert [row["outcome"] for row in rows if row["kind"] == "move"] == ["moved", "moved", "moved", "completed"]
+def test_commands_are_messages_with_the_body_of_their_event(rows: list[dict[str, Any]]) -> None:
+    """Each has an id of its own; one that follows from the time alone has no body, as in the broker."""
+    commands = [row for row in rows if row["kind"] == "command"]
+    assert len({row["id"] for row in commands}) == len(commands)
+    assert {tuple(row["metadata"].items()) for row in commands} == {(("saga", "order"),)}
+    walked = [row for row in commands if row["correlation_id"] in WALKS]
+    for row in walked:
+        assert row["body"] == (f"order of {row['correlation_id']}".encode() if row["causation_id"] else b"")
+    assert {row["causation_id"] is None for row in walked} == {True, False}

@@ -18,6 +18,7 @@ from pointsman.table.followed import EVENT
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+    from pointsman.patterns import Pattern
     from pointsman.table.routing_table import RoutingTable
 
 UNKNOWN = -(1 << 62)
@@ -95,28 +96,31 @@ def _concerned(messages: DataFrame, columns: MessageColumns, part: RoutingTable)
     """Whether a row may move something: its subject is of one of the patterns, or it names an event."""
     from pyspark.sql import functions as sf
 
-    condition = sf.lit(False)
     patterns = patterns_of(part)
-    if patterns:
-        condition = _matching(messages, [pattern.text for pattern in patterns], [p.dialect.name for p in patterns])(
-            columns.subject
-        )
+    condition = _matching(messages, patterns)(columns.subject) if patterns else sf.lit(False)
     if goes_by_name(part):
         condition = condition | sf.coalesce(sf.map_contains_key(columns.metadata, sf.lit(EVENT)), sf.lit(False))
-    if PROBLEM in messages.columns:
-        condition = messages[PROBLEM].isNull() & condition
-    return condition
+    # One expression, for Spark would move a part that it can judge by itself to before the watermark.
+    return sf.when(messages[PROBLEM].isNull(), condition).otherwise(False) if PROBLEM in messages.columns else condition
 
 
-def _matching(messages: DataFrame, patterns: list[str], dialects: list[str]) -> Any:
-    """The function from a subject to whether one of the patterns matches it; only the subjects cross to Python."""
+def _matching(messages: DataFrame, patterns: list[Pattern]) -> Any:
+    """The function from a subject to whether one of the patterns matches it; only the subjects cross to Python.
+
+    It is said not to be deterministic, for Spark would look for the watermark only in the rows that it lets pass: time
+    would stand still while nothing but other messages comes.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyspark import SparkFiles
     from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # it is there; its stub does not say so
 
-    table = pa.table({"subscription_id": range(len(patterns)), "pattern": patterns, "dialect": dialects})
-    name = ship(messages.sparkSession.sparkContext, table, dialects[0])
+    columns = {
+        "subscription_id": range(len(patterns)),
+        "pattern": [pattern.text for pattern in patterns],
+        "dialect": [pattern.dialect.name for pattern in patterns],
+    }
+    name = ship(messages.sparkSession.sparkContext, pa.table(columns), patterns[0].dialect.name)
 
     def matches(columns: Iterator[Any]) -> Iterator[Any]:
         for found in lists(opened(SparkFiles.get(name)), columns):
@@ -124,4 +128,4 @@ def _matching(messages: DataFrame, patterns: list[str], dialects: list[str]) -> 
 
     # Spark reads from the types that it works on a stream of columns; as text it could not find them here.
     matches.__annotations__ = {"columns": Iterator[pa.Array], "return": Iterator[pa.Array]}
-    return arrow_udf(matches, "boolean")
+    return arrow_udf(matches, "boolean").asNondeterministic()
