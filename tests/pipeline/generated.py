@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from pointsman.errors import PatternError, TemplateError
@@ -16,6 +17,22 @@ ODD = ["", "*", ">", "+", "#", " ", "\x00", "\t", "\x85", "zato", "ZPSK", "--", 
 CALLS = ["left({},1)", "right({},1)", "split({},-)", "splitfromleft({},1)", "slicefromright({},2)", "partition(9,{})"]
 PLAIN = ["nats", "amqp", "mqtt"]
 EVERY = [*PLAIN, "zato"]
+
+
+Drawn = TypeVar("Drawn")
+
+
+def several(strategy: st.SearchStrategy[Drawn], count: int) -> list[Drawn]:
+    """So many examples at once, for a job of Spark that takes seconds however few it asks about."""
+    found: list[Drawn] = []
+
+    @settings(max_examples=count, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(strategy)
+    def collect(example: Drawn) -> None:
+        found.append(example)
+
+    collect()
+    return found
 
 
 @st.composite

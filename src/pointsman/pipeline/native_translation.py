@@ -55,64 +55,63 @@ def _escaped(character: str) -> str:
     return f"\\x{{{ord(character):x}}}"
 
 
-def translated(plans: Sequence[TemplatePlan], subject: Column, tokens: Mapping[str, Column]) -> Column:
+def translated(plans: Sequence[TemplatePlan], subject: str, tokens: Mapping[str, str]) -> str:
     """What the first plan that matches makes: a struct of the new ``subject`` and the number of the ``plan``.
 
-    NULL when none matches. ``tokens`` are those of the subject, as ``tokens_of`` gives them, by the names of dialects.
+    NULL when none matches. It is an expression of SQL, because Spark reads a long one in a moment, while each call that
+    puts one together in Python takes its time. ``subject`` and ``tokens`` are the names of columns: what ``tokens_of``
+    gives, by the names of dialects.
     """
-    from pyspark.sql import functions as sf
-
-    chosen = sf.when(sf.lit(False), sf.lit(None).cast("struct<subject:string,plan:int>"))
-    for number, plan in enumerate(plans):
-        split = tokens[plan.dialect.name]
-        made = sf.struct(_made(plan, subject, split).alias("subject"), sf.lit(number).alias("plan"))
-        chosen = chosen.when(_matches(plan, subject, split), made)
-    return chosen
+    branches = [
+        f"WHEN {_matches(plan, subject, tokens[plan.dialect.name])} "
+        f"THEN named_struct('subject', {_made(plan, subject, tokens[plan.dialect.name])}, 'plan', {number})"
+        for number, plan in enumerate(plans)
+    ]
+    return f"CASE {' '.join(branches)} END"
 
 
-def _matches(plan: TemplatePlan, subject: Column, tokens: Column) -> Column:
-    from pyspark.sql import functions as sf
-
-    count = sf.size(tokens)
-    matches = count >= plan.least if plan.most is None else count == plan.most
-    for place, text in plan.literals:
-        matches &= sf.get(tokens, sf.lit(place)) == text
-    return matches & ~subject.startswith("$") if plan.hides_dollar else matches
-
-
-def _made(plan: TemplatePlan, subject: Column, tokens: Column) -> Column:
-    from pyspark.sql import functions as sf
-
-    if plan.pieces is None:
-        return subject
-    parts: list[Column] = []
-    for piece in plan.pieces:
-        match piece:
-            case Token(place):
-                parts.append(sf.get(tokens, sf.lit(place)))
-            case Rest(place):
-                parts.append(sf.slice(tokens, place + 1, sf.size(tokens)))
-            case _:
-                parts.append(sf.lit(piece))
-    return sf.concat_ws(plan.dialect.separator, *parts)
-
-
-def fault(plans: Sequence[TemplatePlan], made: Column) -> Column:
-    """Why what ``translated`` made is no subject; NULL when it is one.
+def fault(plans: Sequence[TemplatePlan], made: str) -> str:
+    """Why what ``translated`` made, in the column of this name, is no subject; NULL when it is one.
 
     What is put together from the tokens of a subject and those of a template can only be too long, or empty.
     """
-    from pyspark.sql import functions as sf
-
-    size = sf.octet_length(made["subject"])
-    found = sf.when(sf.lit(False), sf.lit(None).cast("string"))
+    size = f"octet_length({made}.subject)"
+    branches: list[str] = []
     for number, plan in enumerate(plans):
-        dialect, is_of_it = plan.dialect, made["plan"] == number
+        dialect = plan.dialect
         if dialect.empty_tokens and not dialect.empty_subject:
             problem = no_subject(plan.template, f"{dialect.with_article} subject cannot be empty")
-            found = found.when(is_of_it & (size == 0), problem)
+            branches.append(f"WHEN {made}.plan = {number} AND {size} = 0 THEN {_literal(problem)}")
         if dialect.maximum_bytes is not None:
             problem = f"in {dialect}, a subject has at most {dialect.maximum_bytes} bytes; this one has "
-            told = sf.concat(sf.lit(no_subject(plan.template, problem)), size)
-            found = found.when(is_of_it & (size > dialect.maximum_bytes), told)
-    return found
+            told = f"concat({_literal(no_subject(plan.template, problem))}, {size})"
+            branches.append(f"WHEN {made}.plan = {number} AND {size} > {dialect.maximum_bytes} THEN {told}")
+    return f"CASE {' '.join(branches)} END" if branches else "CAST(NULL AS STRING)"
+
+
+def _matches(plan: TemplatePlan, subject: str, tokens: str) -> str:
+    terms = [f"size({tokens}) {'>=' if plan.is_open else '='} {plan.least}"]
+    terms += [f"get({tokens}, {place}) = {_literal(text)}" for place, text in plan.literals]
+    if plan.hides_dollar:
+        terms.append(f"NOT startswith({subject}, '$')")
+    return " AND ".join(terms)
+
+
+def _made(plan: TemplatePlan, subject: str, tokens: str) -> str:
+    if plan.pieces is None:
+        return subject
+    parts: list[str] = []
+    for piece in plan.pieces:
+        match piece:
+            case Token(place):
+                parts.append(f"get({tokens}, {place})")
+            case Rest(place):
+                parts.append(f"slice({tokens}, {place + 1}, size({tokens}))")
+            case _:
+                parts.append(_literal(piece))
+    return f"concat_ws({_literal(plan.dialect.separator)}, {', '.join(parts)})"
+
+
+def _literal(text: str) -> str:
+    """A text in SQL, whatever it holds and however the session reads the escapes of texts."""
+    return f"CAST(X'{text.encode().hex()}' AS STRING)"

@@ -37,8 +37,8 @@ class TemplatePlan:
     """The places of the tokens that must be these texts."""
     least: int
     """How many tokens a subject has at the least."""
-    most: int | None
-    """How many it has at the most; None for any number."""
+    is_open: bool
+    """Whether it may have more."""
     hides_dollar: bool
     """Whether a subject that begins with ``$`` does not match."""
     pieces: tuple[str | Token | Rest, ...] | None
@@ -68,7 +68,7 @@ def plan_template(template: Template) -> TemplatePlan | str:
         dialect,
         literals=tuple((place, node.text) for place, node in enumerate(front) if isinstance(node, Literal)),
         least=len(front) + (dialect.many_minimum if tail else 0),
-        most=None if tail else len(front),
+        is_open=tail,
         hides_dollar=dialect.hides_dollar and isinstance(nodes[0], One | Many),
         pieces=pieces,
     )

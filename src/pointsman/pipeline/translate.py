@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 STAGE, CODE = "translate", "invalid-result"
 ORIGINAL = "original_subject"
 MADE = "pointsman_made"
-TOKENS = "pointsman_tokens_"
 MOST_NATIVE = 50
 """With more translations, the index that finds the one that matches is quicker than asking them one after the other."""
 
@@ -76,13 +75,13 @@ def natively(messages: DataFrame, plans: list[TemplatePlan]) -> DataFrame:
     from pyspark.sql import functions as sf
 
     dialects = {plan.dialect.name: plan.dialect for plan in plans}
+    tokens = {name: f"pointsman_tokens_{name}" for name in dialects}
     asked = sf.when(is_fine(messages), messages[ORIGINAL])
     # In columns, so that a text is split once and not once for each translation.
-    split = messages.withColumns({TOKENS + name: tokens_of(asked, dialect) for name, dialect in dialects.items()})
-    tokens = {name: split[TOKENS + name] for name in dialects}
-    made = split.withColumn(MADE, translated(plans, split[ORIGINAL], tokens))
-    outcome = sf.struct(made[MADE]["subject"].alias("subject"), fault(plans, made[MADE]).alias("reason"))
-    return made.withColumn(MADE, outcome).drop(*(TOKENS + name for name in dialects))
+    split = messages.withColumns({tokens[name]: tokens_of(asked, dialect) for name, dialect in dialects.items()})
+    made = split.withColumn(MADE, sf.expr(translated(plans, ORIGINAL, tokens)))
+    outcome = sf.expr(f"named_struct('subject', {MADE}.subject, 'reason', {fault(plans, MADE)})")
+    return made.withColumn(MADE, outcome).drop(*tokens.values())
 
 
 def by_arrow(messages: DataFrame, table: RoutingTable) -> DataFrame:
