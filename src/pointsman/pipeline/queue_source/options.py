@@ -13,6 +13,7 @@ KNOWN = {
     "subscription": "subscription",
     "pattern": "pattern",
     "start": "start",
+    "end": "end",
     "maxrows": "maxRows",
     "partitions": "partitions",
     "damaged": "damaged",
@@ -38,6 +39,9 @@ class Options:
     """None if none was named; the empty name is the queue itself."""
     pattern: str | None = None
     start: int | None = None
+    """The number of the first message that is read."""
+    end: int | None = None
+    """The number of the last."""
     max_rows: int | None = None
     partitions: int | None = None
     skips_damaged: bool = False
@@ -72,6 +76,7 @@ def read_options(given: Mapping[str, str]) -> Options:
         values.get("subscription"),
         values.get("pattern"),
         _number(values, "start", 0),
+        _number(values, "end", 0),
         _number(values, "maxrows", 1),
         _number(values, "partitions", 1),
         damaged == "skip",

@@ -1,26 +1,23 @@
 """``spark.read.format("pointsman")``: what is stored, or what is ready for a subscription; nothing is taken."""
 
-# ruff: noqa: N802 (the names are Spark's)
-
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from pointsman.errors import StoreError
 from pointsman.pipeline.queue_source import statements
-from pointsman.pipeline.queue_source.filters import Bounds, Wanted
 from pointsman.pipeline.queue_source.options import Options
 from pointsman.pipeline.queue_source.place import Place, open_at, place_of
 from pointsman.pipeline.queue_source.ranges import split
 from pointsman.pipeline.queue_source.rows import Converter, Stored, arrow_schema, pages
 from pointsman.pipeline.queue_source.subscribed import number_of
-from pointsman.store import statements as queue_statements
+from pointsman.pipeline.queue_source.wanted import Wanted
 from pointsman.store.asking import PRIORITIES
 from pointsman.store.queue import Queue
 from pointsman.store.store import Store
@@ -30,8 +27,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 LOG = logging.getLogger("pointsman.pipeline")
-NO_KEY = -1
-"""The number of a subject that no message has."""
 LAST_ROUTE = 1 << 62
 """Behind every route by which a delivery of one message may have come."""
 
@@ -45,33 +40,31 @@ class Sequences(InputPartition):
     """None for everything that is stored."""
     after: int
     through: int
-    key: int | None
-    """The number of the only subject that is wanted; None for all."""
 
 
 class QueueReader(DataSourceReader):
-    """Reads once, in the order of numbers within each part. Not safe between threads."""
+    """Reads once, in the order of numbers within each part. Not safe between threads.
+
+    It takes no filters from Spark: of a DataFrame that a query uses twice, Spark 4.3 would give both uses what was
+    pushed down for one of them. The options narrow what is read.
+    """
 
     def __init__(self, options: Options, schema: StructType) -> None:
         self._options = options
         self._schema = schema
         arrow_schema(schema)
-        self._bounds = Bounds()
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Takes up ranges of ``sequence`` and one ``subject``; gives those that Spark is to apply."""
-        return [each for each in filters if not self._bounds.take(each)]
 
     def partitions(self) -> Sequence[InputPartition]:
         """The parts, as of now. Raises ``StoreError``: ``store-not-opened`` and ``no-subscription``."""
         with _existing(self._options) as queue:
             with queue.store.read() as connection:
                 first, last = next(iter(connection.execute(statements.BOUNDS)))
-            after, through = max(first, self._bounds.first) - 1, min(last, self._bounds.last)
+            after = max(first, self._options.start or 0) - 1
+            through = last if self._options.end is None else min(last, self._options.end)
             subscription = None if self._options.subscription is None else number_of(queue, self._options)
-            place, key = place_of(queue), self._key(queue)
+            place = place_of(queue)
         parts = split(after, through, self._options.partitions) or [(0, 0)]
-        return [Sequences(place, subscription, *each, key) for each in parts]
+        return [Sequences(place, subscription, *each) for each in parts]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The messages of a part.
@@ -97,20 +90,13 @@ class QueueReader(DataSourceReader):
             raise StoreError("message-damaged", problem, file=queue.store.path)
         LOG.warning("%s: %d damaged messages were left out", queue.store.path, len(damaged))
 
-    def _key(self, queue: Queue) -> int | None:
-        if self._bounds.subject is None:
-            return None
-        with queue.store.read() as connection:
-            row = next(iter(connection.execute(queue_statements.KEY_FIND, (self._bounds.subject,))), None)
-        return NO_KEY if row is None else int(row[0])
-
 
 def _pages(store: Store, partition: Sequences) -> Iterator[list[Stored]]:
     if partition.subscription is None:
 
         def ask_stored(connection: Any, before: Stored | None) -> Any:
             after = partition.after if before is None else before.sequence
-            return connection.execute(statements.MESSAGES, (after, partition.through, partition.key))
+            return connection.execute(statements.MESSAGES, (after, partition.through))
 
         yield from pages(store, ask_stored)
         return
@@ -118,7 +104,7 @@ def _pages(store: Store, partition: Sequences) -> Iterator[list[Stored]]:
 
         def ask_ready(connection: Any, before: Stored | None, priority: int = priority) -> Any:
             after = (partition.after, LAST_ROUTE) if before is None else (before.sequence, before.via)
-            bounds = (partition.subscription, priority, *after, partition.through, partition.key)
+            bounds = (partition.subscription, priority, *after, partition.through)
             return connection.execute(statements.READY, bounds)
 
         yield from pages(store, ask_ready)

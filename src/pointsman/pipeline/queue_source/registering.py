@@ -9,18 +9,14 @@ from pointsman.errors import MissingExtraError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
-
 
 def register(spark: SparkSession) -> None:
     """Makes the format ``pointsman`` known to a session: the durable queue, to read, write and stream.
 
-    Lets the session push filters down to sources written in Python, without which Spark refuses a source that could
-    use them. To register it again changes nothing. Raises ``MissingExtraError`` when pyspark is not installed.
+    To register it again changes nothing. Raises ``MissingExtraError`` when pyspark is not installed.
     """
     try:
         from pointsman.pipeline.queue_source.source import QueueSource
     except ImportError:
         raise MissingExtraError("spark", "pyspark") from None
     spark.dataSource.register(QueueSource)
-    spark.conf.set(PUSHDOWN, "true")

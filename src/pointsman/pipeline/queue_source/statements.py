@@ -13,14 +13,14 @@ MESSAGES = """
 SELECT m.sequence, 0, 0, cast(m.id AS BLOB), cast(k.text AS BLOB), cast(m.body AS BLOB), typeof(m.body), m.priority,
     m.time, m.expires, cast(m.metadata AS BLOB), cast(m.envelope AS BLOB), m.checksum, 0
 FROM message AS m LEFT JOIN key AS k ON k.id = m.key
-WHERE m.sequence > ?1 AND m.sequence <= ?2 AND (?3 IS NULL OR m.key = ?3) ORDER BY m.sequence
+WHERE m.sequence > ?1 AND m.sequence <= ?2 ORDER BY m.sequence
 """
 READY = """
 SELECT r.sequence, r.via, 0, cast(m.id AS BLOB), cast(k.text AS BLOB), cast(m.body AS BLOB), typeof(m.body),
     m.priority, m.time, m.expires, cast(m.metadata AS BLOB), cast(m.envelope AS BLOB), m.checksum, r.attempts
 FROM ready AS r LEFT JOIN message AS m ON m.sequence = r.sequence LEFT JOIN key AS k ON k.id = r.key
 WHERE r.subscription = ?1 AND r.priority = ?2 AND (r.sequence, r.via) > (?3, ?4) AND r.sequence <= ?5
-    AND (?6 IS NULL OR r.key = ?6) ORDER BY r.sequence, r.via
+ORDER BY r.sequence, r.via
 """
 TAKEN = """
 SELECT l.sequence, l.via, l.until, cast(m.id AS BLOB), cast(k.text AS BLOB), cast(m.body AS BLOB), typeof(m.body),

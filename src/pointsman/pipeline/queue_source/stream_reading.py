@@ -50,6 +50,8 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if options.pattern is not None and not options.subscription:
             problem = "the option 'pattern' needs a 'subscription', which is made with it; the queue itself has none"
             raise InputError("bad-usage", problem)
+        if options.end is not None:
+            raise InputError("bad-usage", "the option 'end' is for reading once; a stream has no end")
         self._options = options
         self._schema = schema
         arrow_schema(schema)
@@ -79,8 +81,9 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Takes deliveries for the next batch, and gives where it ends.
 
         Spark asks when the batch that ended at the start is done, so what came before is acknowledged here too: of the
-        last batch of a query that ends by itself, nothing else tells. The first that a query takes make it the stream of its subscription. Raises ``StoreError``: ``stream-taken`` if
-        another has become that since, ``stream-behind`` if what comes after the start was acknowledged already.
+        last batch of a query that ends by itself, nothing else tells. The first deliveries that a query takes make it
+        the stream of its subscription. Raises ``StoreError``: ``stream-taken`` if another has become that since,
+        ``stream-behind`` if what comes after the start was acknowledged already.
         """
         store, number, stream, position = self._opened().store, self._number(), start["stream"], start["position"]
         if not stream:
