@@ -186,11 +186,14 @@ def _compared(field: str, sign: str, literal: Any) -> str:
     return f"{field} {sign} {written(literal)}"
 
 
+def _written_time(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
+
+
 plain_predicates = st.one_of(
     st.builds(_compared, _fields, operators, _literals),
-    st.builds(
-        _compared, st.just("time"), operators, moments.map(lambda moment: moment.isoformat().replace("+00:00", "Z"))
-    ),
+    st.builds(_compared, st.just("time"), operators, moments.map(_written_time)),
+    st.lists(moments.map(_written_time), min_size=1, max_size=14).map(lambda times: f"time IN ({str(times)[1:-1]})"),
     st.builds(
         lambda field, literals, no: f"{field} {no} IN ({', '.join(map(written, literals))})",
         _fields,
@@ -207,7 +210,13 @@ plain_predicates = st.one_of(
         "{} IS {} NULL".format, st.sampled_from(["time", "metadata.b", "causation_id"]), st.sampled_from(["", "NOT"])
     ),
     st.sampled_from(
-        ["metadata.a", "NOT subject", "(metadata.a = 1) IS NOT TRUE", "metadata.a > FALSE", "time IS NULL"]
+        [
+            "metadata.a",
+            "NOT subject",
+            "(metadata.a = 1) IS NOT TRUE",
+            "metadata.a > FALSE",
+            "time = NULL",
+        ]
     ),
 )
 plain_trees = st.recursive(

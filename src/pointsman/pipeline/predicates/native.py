@@ -6,7 +6,7 @@ import operator
 import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from pointsman.conditions.like import pieces
 from pointsman.conditions.nodes import (
@@ -55,14 +55,13 @@ def value_column(tree: Node, columns: MessageColumns) -> Column:
         case Missing(field):
             return field_column(field, columns).isNull()
         case Truth(field):
-            return _read(field, "boolean", columns).cast("boolean")
+            return _read(field, "boolean", columns)
         case Comparison():
             return _compared(tree, columns)
         case In(field, literals):
             return combined(operator.or_, [_among(field, kind, literals, columns) for kind in _kinds(literals)])
         case Like(field, pattern, ignore_case):
-            text = _read(field, "text", columns)
-            return fits_column(text, pieces(pattern), ignore_case=ignore_case)
+            return fits_column(field_column(field, columns), pieces(pattern), ignore_case=ignore_case)
 
 
 def combined(sign: Callable[[Column, Column], Column], parts: Sequence[Column]) -> Column:
@@ -83,8 +82,7 @@ def number_column(text: Column) -> Column:
     """The text as a number; NULL if it is not exactly one as JSON writes it, or too large."""
     from pyspark.sql import functions as sf
 
-    # Zero has one sign, because a set of numbers of Spark tells the two apart.
-    number = text.try_cast("double") + sf.lit(0.0)
+    number = text.try_cast("double")
     return sf.when(text.rlike(JSON_NUMBER) & (sf.abs(number) <= sys.float_info.max), number)
 
 
@@ -95,20 +93,18 @@ def _compared(node: Comparison, columns: MessageColumns) -> Column:
 
 
 def _read(field: Field, kind: Kind, columns: MessageColumns) -> Column:
-    """The field as literals of this kind are compared with it; NULL if it is unfit."""
+    """The field as literals of this kind are compared with it; NULL if it is unfit.
+
+    No predicate compares ``time`` with anything but times, or times with another field.
+    """
     from pyspark.sql import functions as sf
 
     column = field_column(field, columns)
-    match kind:
-        case "time" if field.root == "time":
-            return column
-        case "text" if field.root != "time":
-            return column
-        case "number" if field.root != "time":
-            return number_column(column)
-        case "boolean" if field.root != "time":
-            return sf.when(column == "true", True).when(column == "false", False)
-    return sf.lit(None)
+    if kind == "number":
+        return number_column(column)
+    if kind == "boolean":
+        return sf.when(column == "true", True).when(column == "false", False)
+    return column
 
 
 def _among(field: Field, kind: Kind, literals: Sequence[Literal], columns: MessageColumns) -> Column:
@@ -121,13 +117,10 @@ def _kinds(literals: Sequence[Literal]) -> list[Kind]:
     return list(dict.fromkeys(literal.kind for literal in literals))
 
 
-def _written(literal: Literal) -> Any:
+def _written(literal: Literal) -> Column:
     from pyspark.sql import functions as sf
 
-    value = literal.value
-    if isinstance(value, datetime):
-        return time_literal(value)
-    return sf.lit(value + 0.0 if literal.kind == "number" and isinstance(value, float) else value)
+    return time_literal(literal.value) if isinstance(literal.value, datetime) else sf.lit(literal.value)
 
 
 def _boolean(value: bool | None) -> Column:

@@ -36,7 +36,7 @@ def condition_column(condition: Condition, columns: MessageColumns) -> Column:
             signs = glob_signs(pattern)
             return _some(key, lambda text: fits_column(text, signs), columns)
         case NumberComparison(key, sign, number):
-            return _some(key, lambda text: compared(sign, number_column(text), sf.lit(number + 0.0)), columns)
+            return _some(key, lambda text: compared(sign, number_column(text), sf.lit(number)), columns)
         case Subscription(includes, excludes):
             return _group(includes, columns) & ~_group(excludes, columns)
         case AllOf(parts):
