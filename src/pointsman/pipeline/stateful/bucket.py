@@ -99,7 +99,7 @@ class Bucket(Mapping[Key, Value]):
     def drop(self, key: Key) -> None:
         """Takes a state away, if it is there."""
         for each in (self._lines, self._dues, self._values, self._notes):
-            each.pop(key, None)  # type: ignore[attr-defined]  # they are dicts, all of them
+            each.pop(key, None)
         self._changed.discard(key)
         self.is_changed = True
 
@@ -131,10 +131,10 @@ class Bucket(Mapping[Key, Value]):
             # Not every text from outside can be written as UTF-8; its escapes can.
             self._lines[key] = _write(entry).encode(errors="surrogatepass")
         self._changed.clear()
-        for key, line in self._lines.items():
-            ids, dues, lines = groups.setdefault(key[:2], ([], [], []))
-            ids.append(key[2])
-            dues.append(self._dues.get(key))
+        for place, line in self._lines.items():
+            ids, dues, lines = groups.setdefault(place[:2], ([], [], []))
+            ids.append(place[2])
+            dues.append(self._dues.get(place))
             lines.append(line)
         named = [[*name, ids, dues] for name, (ids, dues, _) in groups.items()]
         header = _write({"format": FORMAT, "timer": self._timer, "groups": named}).encode()

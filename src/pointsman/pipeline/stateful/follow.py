@@ -11,6 +11,7 @@ from pointsman.pipeline.stateful.events import crossing
 from pointsman.pipeline.stateful.part import part_of
 from pointsman.pipeline.stateful.rows import CROSSING
 from pointsman.pipeline.table_file import ship_table
+from pointsman.routing.plain import is_whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -84,7 +85,7 @@ def _check(messages: DataFrame, buckets: int, time_mode: str) -> None:
             raise MissingExtraError("spark", package.replace("google.", ""))
     if not messages.isStreaming:
         raise InputError("bad-usage", "messages are no stream; states are kept from one batch of a stream to the next")
-    if isinstance(buckets, bool) or not isinstance(buckets, int) or buckets < 1:
+    if not is_whole(buckets) or buckets < 1:
         raise InputError("bad-usage", f"buckets is {buckets!r}, not a whole number from 1")
     if time_mode not in ("processingTime", "eventTime"):
         raise InputError("bad-usage", f"time_mode is {time_mode!r}, neither 'processingTime' nor 'eventTime'")

@@ -146,16 +146,16 @@ class Following(Mapping[Key, Value]):
                 # The same one however often Spark has to work it out.
                 made = command.replace(id=derived_id(cause, f"{moved.saga}\0{number}\0{command.subject}"))
             self.rows.append(_sent(COMMAND, moved.saga, None, moved.correlation_id, None, made, now))
-        ends = any(isinstance(action, Complete) for action in moved.outcome.actions)
+        reason = moved.problem or moved.outcome.ignored
         if moved.problem is not None:
-            outcome, reason = "problem", moved.problem
+            outcome = "problem"
         elif not moved.outcome.path:
-            outcome, reason = "ignored", moved.outcome.ignored
-        elif ends:
+            outcome = "ignored"
+        elif any(isinstance(action, Complete) for action in moved.outcome.actions):
             undone = _compensates(moved) or self._bucket.notes(_key_of(moved)).get("compensated", False)
-            outcome, reason = "compensated" if undone else "completed", moved.outcome.ignored
+            outcome = "compensated" if undone else "completed"
         else:
-            outcome, reason = "moved", moved.outcome.ignored
+            outcome = "moved"
         row = OutputRow(MOVE, moved.saga, None, moved.correlation_id, outcome, reason, moved.outcome.path)
         self.rows.append(row._replace(causation_id=None if message is None else message.id, time=now))
 

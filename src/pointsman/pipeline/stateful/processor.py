@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyspark import SparkFiles
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
-from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, TimerValues
+from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+)
 
 from pointsman.errors import PointsmanError
 from pointsman.pipeline.stateful.bucket import Bucket
@@ -17,13 +21,12 @@ from pointsman.pipeline.stateful.following import Following
 from pointsman.pipeline.stateful.rows import COLUMNS, OutputRow
 from pointsman.pipeline.table_file import opened_table
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 STATE = "bucket"
+Frame = Any
+"""A DataFrame of pandas, which has no types of its own."""
 
 
-class BucketProcessor(StatefulProcessor):  # type: ignore[misc]  # Spark has no types for it
+class BucketProcessor(StatefulProcessor):
     """Follows the sagas and gatherings of a bucket.
 
     ``part`` is the name under which the part of the table was shipped; ``exact`` says whether the time is that of the
@@ -42,9 +45,9 @@ class BucketProcessor(StatefulProcessor):  # type: ignore[misc]  # Spark has no 
     def handleInputRows(  # noqa: N802  # so it is called
         self,
         key: Any,  # noqa: ARG002
-        rows: Iterator[pd.DataFrame],
+        rows: Iterator[Frame],
         timerValues: TimerValues,  # noqa: N803
-    ) -> Iterator[pd.DataFrame]:
+    ) -> Iterator[Frame]:
         """Handles the events of a bucket that have come with a batch."""
         present = self._present(timerValues)
         following, bucket = self._open()
@@ -64,7 +67,7 @@ class BucketProcessor(StatefulProcessor):  # type: ignore[misc]  # Spark has no 
         key: Any,  # noqa: ARG002
         timerValues: TimerValues,  # noqa: N803
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
-    ) -> Iterator[pd.DataFrame]:
+    ) -> Iterator[Frame]:
         """Takes the timeouts of a bucket that are due."""
         following, bucket = self._open()
         following.expire(self._present(timerValues))
@@ -83,7 +86,7 @@ class BucketProcessor(StatefulProcessor):  # type: ignore[misc]  # Spark has no 
         part = opened_table(SparkFiles.get(self._part))
         return Following(part, bucket, exact=self._exact), bucket
 
-    def _close(self, following: Following, bucket: Bucket, fired: int | None) -> Iterator[pd.DataFrame]:
+    def _close(self, following: Following, bucket: Bucket, fired: int | None) -> Iterator[Frame]:
         """Stores the bucket, sets its timer, and gives the rows."""
         self._set_timer(bucket, fired)
         if bucket.is_changed:
@@ -110,8 +113,8 @@ class BucketProcessor(StatefulProcessor):  # type: ignore[misc]  # Spark has no 
         bucket.timer = wanted
 
 
-def _frame(rows: list[OutputRow]) -> pd.DataFrame:
+def _frame(rows: list[OutputRow]) -> Frame:
     """The rows as they cross to Spark."""
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
     return pd.DataFrame([row.crossing(number) for number, row in enumerate(rows)], columns=COLUMNS, dtype=object)
