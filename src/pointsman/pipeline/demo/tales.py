@@ -33,14 +33,19 @@ class SagaLog:
         commands = tuple(command.subject for group in sent for command in group)
         compensations = tuple(command.subject for group in undone for command in group)
         step = SagaStep(time, event, outcome.path, commands, compensations)
-        self._steps.setdefault(moved.correlation_id, []).append(step)
-        self.commands.update(commands)
+        ended = any(isinstance(each, Complete) for each in outcome.actions)
+        self.add_step(moved.correlation_id, step, ended=ended, compensated=bool(undone))
         if outcome.ignored is not None:
             self.unmoved["ignored"] += 1
-        if undone:
-            self._compensated.add(moved.correlation_id)
-        if any(isinstance(each, Complete) for each in outcome.actions):
-            self._ended.add(moved.correlation_id)
+
+    def add_step(self, correlation_id: str, step: SagaStep, *, ended: bool, compensated: bool) -> None:
+        """Adds a step, and whether the saga ended with it, and whether it undid anything."""
+        self._steps.setdefault(correlation_id, []).append(step)
+        self.commands.update(step.commands)
+        if ended:
+            self._ended.add(correlation_id)
+        if compensated:
+            self._compensated.add(correlation_id)
 
     def ending(self, correlation_id: str) -> str:
         """How this saga ended: ``stories.Ending``."""
@@ -60,11 +65,11 @@ class SagaLog:
         return Counter(_last_state(steps) for steps in self._steps.values())
 
     def tales(self) -> tuple[Tale, ...]:
-        """One saga of each ending that occurred: of those with the most steps, the first."""
+        """One saga of each ending that occurred: of those with the most steps, the one whose id comes first."""
         longest: dict[str, str] = {}
-        for correlation_id, steps in self._steps.items():
+        for correlation_id in sorted(self._steps):
             ending = self.ending(correlation_id)
-            if ending not in longest or len(steps) > len(self._steps[longest[ending]]):
+            if ending not in longest or len(self._steps[correlation_id]) > len(self._steps[longest[ending]]):
                 longest[ending] = correlation_id
         return tuple(
             Tale(longest[each], each, tuple(self._steps[longest[each]])) for each in ENDINGS if each in longest
