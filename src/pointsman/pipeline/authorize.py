@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import MissingExtraError
 from pointsman.pipeline.columns import MessageColumns
 from pointsman.pipeline.problem import is_fine, with_problem, with_problems
-from pointsman.pipeline.subject_map import map_pairs
+from pointsman.pipeline.subject_map import REMEMBERED, map_pairs
 from pointsman.pipeline.table_file import opened_table, part_of, ship_table
 from pointsman.table.routing_table import RoutingTable
 
@@ -49,15 +51,20 @@ def refusals(table: RoutingTable, principals: pa.Array[Any], subjects: pa.Array[
     """Why each principal may not publish to the subject beside it; null where it may, and where one of them is null."""
     import pyarrow as pa
 
+    return map_pairs(principals, subjects, _refuser(table), pa.string())
+
+
+@lru_cache(maxsize=8)
+def _refuser(table: RoutingTable) -> Callable[[str, str], str | None]:
+    """The function from a principal and a subject to why the table refuses that, which remembers its answers."""
     access = table.access
-    if access is None:
-        return pa.nulls(len(subjects), pa.string())
 
-    def refusal(principal: str, subject: str) -> str | None:
-        verdict = access.check(principal, "publish", subject)
-        return None if verdict.allowed else verdict.reason
+    @lru_cache(maxsize=REMEMBERED)
+    def refuse(principal: str, subject: str) -> str | None:
+        verdict = None if access is None else access.check(principal, "publish", subject)
+        return None if verdict is None or verdict.allowed else verdict.reason
 
-    return map_pairs(principals, subjects, refusal, pa.string())
+    return refuse
 
 
 def _refusing(name: str) -> Any:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
+REMEMBERED = 1 << 15
+"""Answers that a worker keeps from one batch to the next, those used last."""
+
 
 def texts(column: pa.Array[Any]) -> list[str | None]:
     """The texts of a column, or of the values of a dictionary.

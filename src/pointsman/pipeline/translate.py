@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pointsman.errors import InputError, MissingExtraError, SubjectError, TemplateError
 from pointsman.pipeline.columns import MessageColumns, find
 from pointsman.pipeline.native_translation import fault, tokens_of, translated
 from pointsman.pipeline.problem import is_fine, with_problem, with_problems
-from pointsman.pipeline.subject_map import map_texts
+from pointsman.pipeline.subject_map import REMEMBERED, map_texts
 from pointsman.pipeline.table_file import opened_table, part_of, ship_table
 from pointsman.pipeline.template_plan import TemplatePlan, no_subject, plan_template
 from pointsman.table.routing_table import RoutingTable
@@ -99,7 +101,15 @@ def translations(table: RoutingTable, subjects: pa.Array[Any]) -> pa.Array[Any]:
     """
     import pyarrow as pa
 
-    def made(subject: str) -> dict[str, str] | None:
+    return map_texts(subjects, _maker(table), pa.struct([("subject", pa.string()), ("reason", pa.string())]))
+
+
+@lru_cache(maxsize=8)
+def _maker(table: RoutingTable) -> Callable[[str], dict[str, str] | None]:
+    """The function from one subject to what the table makes of it, which remembers its answers."""
+
+    @lru_cache(maxsize=REMEMBERED)
+    def make(subject: str) -> dict[str, str] | None:
         try:
             new = table.translate(subject)
         except TemplateError as error:
@@ -107,7 +117,7 @@ def translations(table: RoutingTable, subjects: pa.Array[Any]) -> pa.Array[Any]:
             return {"reason": no_subject(error.text or "", problem)}
         return None if new == subject else {"subject": new}
 
-    return map_texts(subjects, made, pa.struct([("subject", pa.string()), ("reason", pa.string())]))
+    return make
 
 
 def _translating(name: str) -> Any:
