@@ -414,6 +414,22 @@ CATALOGUE: dict[str, Entry] = {
         "Stop the program that uses it. If messages were deleted from it meanwhile, import it into a new queue.",
     ),
     # The pipeline
+    "spark-failed": Entry(
+        "Spark refused what it was asked, or broke off.",
+        "What Spark says is in the message; check the format, its options and the files.",
+    ),
+    "folder-exists": Entry(
+        "There is something already where a new folder is to be.",
+        "Name another folder, or say --overwrite.",
+    ),
+    "uneven-batch": Entry(
+        "The messages that were delivered, quarantined and unrouted do not add up to those that were read.",
+        "Nothing was kept. Run it again when nobody changes the messages; if it happens again, report it.",
+    ),
+    "query-failed": Entry(
+        "A query of the pipeline ended with an error of Spark.",
+        "The message names the cause; after it is removed, the same command goes on where the pipeline stopped.",
+    ),
     "queue-elsewhere": Entry(
         "A task of Spark cannot reach the file of the queue, or what another task has left: it is on another host.",
         "Run the tasks that read the queue on its host; for writing, let 'staging' name a folder that all hosts share.",

@@ -23,6 +23,8 @@ from pointsman.cli import (
     match,
     pattern,
     queue,
+    run,
+    route,
     table,
     table_diff,
 )
@@ -59,11 +61,13 @@ app.command("match")(match.match)
 app.command("check")(check.check)
 app.command("conformance")(conformance.conformance)
 app.command("demo")(demo.demo)
+app.command("run")(run.run)
 app.command("explain")(explain.explain)
 app.command("test")(expectations.run)
 app.command("coverage")(coverage.coverage)
 app.command("graph")(graph.graph)
 app.command("diff")(table_diff.diff)
+app.command("route")(route.route)
 app.add_typer(table.app, name="table")
 app.add_typer(pattern.app, name="pattern")
 app.add_typer(access.app, name="access")

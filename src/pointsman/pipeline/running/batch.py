@@ -1,0 +1,154 @@
+"""One micro-batch: its messages are routed and delivered, and what the next one has to know is recorded."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pointsman.pipeline import batch_state
+from pointsman.pipeline.breaking import Outcome, report
+from pointsman.pipeline.problem import PROBLEM
+from pointsman.pipeline.route import DELIVERED, OUTCOME, QUARANTINED, UNROUTED, Routed, route
+from pointsman.pipeline.running.delivering import Deliverer, Written
+from pointsman.pipeline.running.settings import PipelineFile
+from pointsman.pipeline.running.versions import Tables, Tell
+from pointsman.table.routing_table import RoutingTable
+from pointsman.table.state import State
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(slots=True)
+class Totals:
+    """What came of all batches so far."""
+
+    batches: int = 0
+    messages: int = 0
+    deliveries: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By route and destination."""
+    quarantined: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By stage and code."""
+    unrouted: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    """Deliveries that became dead letters, by destination."""
+    table: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {
+            "batches": self.batches,
+            "messages": self.messages,
+            "deliveries": {f"{route} -> {name}": count for (route, name), count in sorted(self.deliveries.items())},
+            "quarantined": {f"{stage}: {code}": count for (stage, code), count in sorted(self.quarantined.items())},
+            "unrouted": self.unrouted,
+            "dead": dict(sorted(self.failed.items())),
+            "table": self.table,
+        }
+
+
+class BatchRunner:
+    """Runs batches, one after the other, for ``foreachBatch``."""
+
+    def __init__(
+        self,
+        pipeline: PipelineFile,
+        tables: Tables,
+        checkpoint: Path,
+        tell: Tell,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._pipeline = pipeline
+        self._tables = tables
+        self._checkpoint = checkpoint
+        self._deliverer = Deliverer(pipeline, str(checkpoint))
+        self._tell = tell
+        self._clock = clock
+        self.totals = Totals()
+
+    def __call__(self, messages: DataFrame, batch: int) -> None:
+        """Routes and delivers one batch; one that is repeated decides the same as before."""
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as sf
+
+        now: Any = self._clock()
+        begun = batch_state.begin(self._checkpoint, batch, {"table": self._tables.current().hash, "now": now})
+        table, now = self._tables.of(str(begun["table"])), begun["now"]
+        state = batch_state.load(self._checkpoint, batch)
+        read = Observation()
+        observed = messages.observe(read, sf.count(sf.lit(1)).alias("messages"))
+        routed = route(
+            observed, table, principal=self._pipeline.written.principal, state=state, now=float(now), seed=batch
+        )
+        rows = routed.rows.persist()
+        try:
+            counted = _count(rows)
+            written = self._write(Routed(rows), table, batch, counted)
+            after = self._after(routed, rows, table, state, written.outcomes, float(now))
+            batch_state.record(self._checkpoint, batch, after, begun)
+        finally:
+            rows.unpersist()
+        self.totals.messages += int(read.get["messages"])
+        self._add(counted, written, table, batch)
+
+    def _write(self, routed: Routed, table: RoutingTable, batch: int, counted: list[Any]) -> Written:
+        deliveries = routed.deliveries
+        if "waits" in deliveries.columns:
+            if any(row["waits"] for row in counted):
+                self._deliverer.bury_waiting(deliveries.filter("waits").drop("probe", "waits"), batch)
+            deliveries = deliveries.filter("NOT waits").drop("probe", "waits")
+        counts: Counter[str] = Counter()
+        for row in counted:
+            if row[OUTCOME] == DELIVERED and not row["waits"]:
+                counts[row["destination"]] += row["count"]
+        written = self._deliverer.deliver(deliveries, table, batch, counts)
+        out, form = self._pipeline.at(self._pipeline.written.out), self._pipeline.written.format
+        for name, frame in ((QUARANTINED, routed.quarantine), (UNROUTED, routed.unrouted)):
+            if any(row[OUTCOME] == name for row in counted):
+                shown = frame.drop("probe", "waits", "instead_of")
+                self._deliverer.save(shown, form, {}, f"{out}/{name}/batch={batch}")
+        return written
+
+    @staticmethod
+    def _after(
+        routed: Routed, rows: DataFrame, table: RoutingTable, state: State, outcomes: dict[str, Outcome], now: float
+    ) -> State:
+        if routed.balanced is not None:
+            state = routed.balanced._replace(deliveries=rows).state()
+        return report(table, state, outcomes, asked=now, now=now)
+
+    def _add(self, counted: list[Any], written: Written, table: RoutingTable, batch: int) -> None:
+        totals = self.totals
+        totals.batches += 1
+        totals.table = table.hash
+        for row in counted:
+            if row[OUTCOME] == DELIVERED:
+                totals.deliveries[row["route"], row["destination"]] += row["count"]
+            elif row[OUTCOME] == QUARANTINED:
+                totals.quarantined[row["stage"], row["code"]] += row["count"]
+            else:
+                totals.unrouted += row["count"]
+        for name in written.failed:
+            totals.failed[name] += written.outcomes[name].failed
+            self._tell("destination-failed", batch=batch, destination=name, reason=written.failed[name])
+        self._tell("batch", batch=batch, **totals.as_dict())
+
+
+def _count(rows: DataFrame) -> list[Any]:
+    """How many rows there are of each kind: one job, which also works out the rows."""
+    from pyspark.sql import functions as sf
+
+    waits = rows["waits"] if "waits" in rows.columns else sf.lit(False)
+    keys = [
+        rows[OUTCOME],
+        rows["route"],
+        rows["destination"],
+        rows[PROBLEM]["stage"].alias("stage"),
+        rows[PROBLEM]["code"].alias("code"),
+        waits.alias("waits"),
+    ]
+    return rows.groupBy(*keys).count().collect()

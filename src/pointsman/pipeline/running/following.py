@@ -1,0 +1,55 @@
+"""Sagas and gatherings of a running pipeline: a second query over the same source, with state of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from pointsman.pipeline.running.delivering import Deliverer
+from pointsman.pipeline.running.settings import PipelineFile
+from pointsman.pipeline.running.versions import Tell
+from pointsman.pipeline.stateful.follow import follow
+from pointsman.pipeline.translate import translate
+from pointsman.table.routing_table import RoutingTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+LATE = "1 minute"
+"""How far behind the latest message another may be before timeouts are taken without it."""
+
+
+class Follower:
+    """Follows the sagas and gatherings of a table, and writes what they send and where they went."""
+
+    def __init__(self, pipeline: PipelineFile, table: RoutingTable, tell: Tell) -> None:
+        self._pipeline = pipeline
+        self._table = table
+        self._tell = tell
+        self._writer = Deliverer(pipeline, "follow")
+        self.moves: Counter[tuple[str, str]] = Counter()
+
+    def events(self, messages: DataFrame) -> DataFrame:
+        """What the messages do to the sagas and gatherings.
+
+        A pipeline that ends with its source goes by the times of the messages: it cannot wait for a clock.
+        """
+        translated = translate(messages, self._table)
+        if self._pipeline.written.trigger.kind == "interval" or "time" not in translated.columns:
+            return follow(translated, self._table)
+        return follow(translated.withWatermark("time", LATE), self._table, time_mode="eventTime")
+
+    def __call__(self, rows: DataFrame, batch: int) -> None:
+        """Writes the rows of one batch, by their kinds."""
+        kept = rows.persist()
+        try:
+            found = kept.groupBy("kind", "outcome").count().collect()
+            if found:
+                out = f"{self._pipeline.at(self._pipeline.written.out)}/followed/batch={batch}"
+                self._writer.save(kept, self._pipeline.written.format, {}, out, by="kind")
+        finally:
+            kept.unpersist()
+        for row in found:
+            self.moves[row["kind"], row["outcome"] or ""] += row["count"]
+        counts = {f"{kind} {outcome}".strip(): count for (kind, outcome), count in sorted(self.moves.items())}
+        self._tell("followed", batch=batch, **counts)

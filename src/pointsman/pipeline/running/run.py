@@ -1,0 +1,129 @@
+"""A pipeline from its file to its end: the session, the queries, and a clean stop."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pointsman.errors import InputError
+from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.running.batch import BatchRunner, Totals
+from pointsman.pipeline.running.following import Follower
+from pointsman.pipeline.running.settings import PipelineFile
+from pointsman.pipeline.running.source import open_source
+from pointsman.pipeline.running.versions import Tables, Tell
+from pointsman.pipeline.session import local_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+WATCH = 0.5
+"""Seconds between two looks at the queries."""
+
+
+def run(
+    pipeline: PipelineFile,
+    tell: Tell,
+    *,
+    master: str | None = None,
+    spark_settings: dict[str, object] | None = None,
+    watch: Callable[[Totals, list[Any]], None] | None = None,
+) -> Totals:
+    """Runs a pipeline until its source is at its end, or it is told to stop; gives what came of it.
+
+    ``tell`` is called with each thing that happened, ``watch`` now and then with the totals and the queries. SIGTERM
+    and SIGINT let the batch that is under way finish. Raises what a query failed with, as ``InputError``.
+    """
+    written = pipeline.written
+    checkpoint = Path(pipeline.at(written.checkpoint))
+    tables = Tables(Path(pipeline.at(written.table)), written.environment, checkpoint, tell)
+    settings = {**written.spark, **(spark_settings or {})}
+    spark = local_session("pointsman", master or written.master, **settings)
+    register(spark)
+    runner = BatchRunner(pipeline, tables, checkpoint, tell)
+    try:
+        queries = _start(spark, pipeline, tables, runner, checkpoint, tell)
+        with _stopping() as stop:
+            _watch(queries, runner.totals, stop, watch)
+    finally:
+        spark.stop()
+    return runner.totals
+
+
+def _start(
+    spark: SparkSession, pipeline: PipelineFile, tables: Tables, runner: BatchRunner, checkpoint: Path, tell: Tell
+) -> list[StreamingQuery]:
+    """The query that routes, and if the table has sagas or gatherings, the one that follows them."""
+    queries = [_query(open_source(spark, pipeline), pipeline, "route", checkpoint / "route", runner)]
+    table = tables.table
+    if table.sagas or any(route.gather is not None for route in table.routes):
+        follower = Follower(pipeline, table, tell)
+        events = follower.events(open_source(spark, pipeline))
+        queries.append(_query(events, pipeline, "follow", checkpoint / "follow", follower))
+    tell("started", table=table.hash, queries=[query.name for query in queries])
+    return queries
+
+
+def _query(
+    stream: DataFrame, pipeline: PipelineFile, name: str, checkpoint: Path, act: Callable[[DataFrame, int], None]
+) -> StreamingQuery:
+    writer = stream.writeStream.queryName(name).option("checkpointLocation", str(checkpoint)).foreachBatch(act)
+    trigger = pipeline.written.trigger
+    if trigger.kind == "interval":
+        writer = writer.trigger(processingTime=f"{trigger.every} seconds")
+    elif trigger.kind == "once":
+        writer = writer.trigger(once=True)
+    else:
+        writer = writer.trigger(availableNow=True)
+    return writer.start()
+
+
+def _watch(
+    queries: list[StreamingQuery],
+    totals: Totals,
+    stop: threading.Event,
+    watch: Callable[[Totals, list[Any]], None] | None,
+) -> None:
+    while any(query.isActive for query in queries):
+        if watch is not None:
+            watch(totals, queries)
+        if stop.wait(WATCH):
+            _finish(queries)
+            break
+    for query in queries:
+        error = query.exception()
+        if error is not None and not stop.is_set():
+            raise InputError("query-failed", f"the query {query.name!r} failed: {_cause(error)}")
+
+
+def _finish(queries: list[StreamingQuery]) -> None:
+    """Stops each query between two batches, as far as Spark lets one."""
+    for query in queries:
+        while query.isActive and query.status["isTriggerActive"] and query.status["isDataAvailable"]:
+            query.awaitTermination(1)
+        query.stop()
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """Set by SIGTERM and SIGINT, while the main thread is within."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _cause(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return next((line for line in reversed(lines) if "Error" in line or "Exception" in line), lines[0] if lines else "")

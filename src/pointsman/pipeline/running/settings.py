@@ -1,0 +1,74 @@
+"""What a pipeline file may say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from pointsman.errors import TableError
+from pointsman.table import document, shape
+from pointsman.table.model import Duration, Name, Part
+
+TriggerName = Literal["once", "available-now", "interval"]
+
+
+class Source(Part):
+    """Where messages come from: any format that Spark can stream, by its name and options."""
+
+    format: Name = "json"
+    path: str | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+    columns: dict[str, str] = Field({}, description="From the fields of a message to the columns that hold them.")
+
+
+class Sink(Part):
+    """Where the deliveries of a destination go, if that is not what its type in the table says."""
+
+    format: Name = "json"
+    path: str
+    options: dict[str, Any] = Field(default_factory=dict)
+
+
+class Trigger(Part):
+    """When a batch begins."""
+
+    kind: TriggerName = "available-now"
+    every: Duration = 10.0
+
+
+class Pipeline(Part):
+    """A pipeline: what it reads, by which table it routes, and where it writes."""
+
+    table: str
+    environment: Name | None = None
+    source: Source
+    out: str = Field("out", description="The folder for everything that has no place of its own.")
+    format: Name = Field("json", description="Of what is written there.")
+    checkpoint: str = "checkpoint"
+    trigger: Trigger = Trigger()
+    principal: Name | None = None
+    destinations: dict[Name, Sink] = Field(default_factory=dict)
+    master: str = "local[*]"
+    spark: dict[str, Any] = Field({}, description="Further settings of Spark, by their names.")
+
+
+class PipelineFile:
+    """A pipeline, and the folder that its relative paths are relative to."""
+
+    def __init__(self, path: Path, written: Pipeline) -> None:
+        self.path = path
+        self.written = written
+
+    @classmethod
+    def load(cls, path: Path) -> PipelineFile:
+        """The pipeline in a file. Raises ``TableError``, with every mistake and its place, and ``InputError``."""
+        written, failures = shape.read_shape(document.read_document(path), Pipeline)
+        if written is None or failures:
+            raise TableError(failures)
+        return cls(path, written)
+
+    def at(self, text: str) -> str:
+        """A path of the file; one with a scheme, such as ``s3a://``, is left as it is."""
+        return text if "://" in text else str(self.path.absolute().parent / text)
