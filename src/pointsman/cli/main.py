@@ -23,8 +23,8 @@ from pointsman.cli import (
     match,
     pattern,
     queue,
-    run,
     route,
+    run,
     table,
     table_diff,
 )

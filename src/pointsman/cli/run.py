@@ -85,7 +85,8 @@ def _table(totals: Totals, queries: list[Any]) -> Any:
 
     progress = [query.lastProgress for query in queries if query.lastProgress]
     rate = progress[0]["processedRowsPerSecond"] if progress else 0.0
-    title = f"table {totals.table[:12]}   batches {totals.batches:,}   messages {totals.messages:,}   {rate or 0:,.0f} a second"
+    counts = f"batches {totals.batches:,}   messages {totals.messages:,}   {rate or 0:,.0f} a second"
+    title = f"table {totals.table[:12]}   {counts}"
     table = Table(title=title, title_justify="left")
     for heading in ("route", "destination", "deliveries"):
         table.add_column(heading, justify="right" if heading == "deliveries" else "left")
