@@ -14,7 +14,7 @@ from pointsman.errors import InputError
 from pointsman.pipeline.demo.asking import Answered, asked_events
 from pointsman.pipeline.demo.catalogue import Shoppers
 from pointsman.pipeline.demo.event import MINUTE, SECOND, Event, event
-from pointsman.pipeline.demo.faults import faulty_events
+from pointsman.pipeline.demo.faults import Faults, faulty_events
 from pointsman.pipeline.demo.orders import order_events
 from pointsman.pipeline.demo.traffic import other_events
 
@@ -68,9 +68,7 @@ def make_events(folder: Path, *, seed: int = SEED, hour_start: datetime = HOUR_S
     """
     if orders < 1 or hour_start.tzinfo is None:
         raise InputError("bad-setting", "an hour has at least one order, and begins at a time with a time zone")
-    malformed: Counter[str] = Counter()
-    forbidden: Counter[str] = Counter()
-    orphans: Counter[str] = Counter()
+    faults = Faults(orders)
     endings: Counter[str] = Counter()
     answered = Answered()
     shoppers = Shoppers(Random(seed))  # noqa: S311 - data, not secrets
@@ -79,7 +77,7 @@ def make_events(folder: Path, *, seed: int = SEED, hour_start: datetime = HOUR_S
         *order_events(shoppers, orders, endings),
         *other_events(shoppers, orders),
         *asked_events(shoppers, orders, answered),
-        *faulty_events(shoppers, orders, malformed, forbidden, orphans),
+        *faulty_events(shoppers, orders, faults),
         event(CLOSED, "shop.hours.closed", {}),
     ]
     events.sort(key=lambda each: each.at)
@@ -90,9 +88,9 @@ def make_events(folder: Path, *, seed: int = SEED, hour_start: datetime = HOUR_S
     return Summary(
         messages=len(events),
         families=Counter((each.subject or "").partition(".")[0] for each in events),
-        malformed=malformed,
-        forbidden=forbidden,
-        orphans=orphans.total(),
+        malformed=faults.malformed,
+        forbidden=faults.forbidden,
+        orphans=faults.orphans,
         endings=endings,
         gatherings=answered.gatherings,
         dropped=answered.dropped,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from pointsman.pipeline.demo.catalogue import Shoppers
@@ -18,23 +17,26 @@ ORPHANS = 0.005
 """Steps of orders that nobody knows, for each order."""
 
 
-def faulty_events(
-    shoppers: Shoppers, orders: int, malformed: Counter[str], forbidden: Counter[str], orphans: Counter[str]
-) -> Iterator[Event]:
-    """Faulty messages besides so many orders, in no order; at least one of each kind, each counted under its kind.
+class Faults:
+    """How many messages there are to be with what wrong with them, besides so many orders."""
 
-    Messages without a subject that could be asked for have no principal: they come from a trusted importer.
+    def __init__(self, orders: int) -> None:
+        self.malformed = {kind: max(len(INVALID_SUBJECTS), round(orders * rate)) for kind, rate in MALFORMED.items()}
+        self.forbidden = {kind: max(2, round(orders * rate)) for kind, rate in FORBIDDEN.items()}
+        self.orphans = max(1, round(orders * ORPHANS))
+        """Steps of orders that nobody knows."""
+
+
+def faulty_events(shoppers: Shoppers, orders: int, faults: Faults) -> Iterator[Event]:
+    """As many faulty messages of each kind as there are to be, in no order, besides so many orders.
+
+    Messages without a subject that access could be asked about have no principal: they come from a trusted importer.
     """
-    for kind, rate in MALFORMED.items():
-        malformed[kind] = max(len(UNREADABLE_BODIES), round(orders * rate))
-        for number in range(malformed[kind]):
-            yield _malformed(kind, number, shoppers)
-    for kind, rate in FORBIDDEN.items():
-        forbidden[kind] = max(1, round(orders * rate))
-        for number in range(forbidden[kind]):
-            yield _forbidden(kind, number, shoppers, orders)
-    orphans["step of an unknown order"] = max(1, round(orders * ORPHANS))
-    for number in range(orphans.total()):
+    for kind, count in faults.malformed.items():
+        yield from (_malformed(kind, number, shoppers) for number in range(count))
+    for kind, count in faults.forbidden.items():
+        yield from (_forbidden(kind, number, shoppers, orders) for number in range(count))
+    for number in range(faults.orphans):
         yield event(shoppers.moment(), PAYMENT_RESERVED, {"amount": 1.0}, f"lost-{number + 1:03}")
 
 
