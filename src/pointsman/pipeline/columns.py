@@ -76,6 +76,14 @@ def find(frame: DataFrame, name: str) -> str | None:
     return next((column for column in frame.columns if (column if exact else column.lower()) == name), None)
 
 
+def refuse_columns(frame: DataFrame, *names: str) -> None:
+    """Raises ``InputError`` (``bad-usage``) if the frame has one of the columns that a stage is about to add."""
+    for name in names:
+        taken = find(frame, name)
+        if taken is not None:
+            raise InputError("bad-usage", f"messages have a column {taken!r} already; rename it first")
+
+
 def _check(frame: DataFrame, field: str, name: str) -> None:
     kind = frame.schema[name].dataType.simpleString()
     allowed = ALLOWED.get(field, ("string",))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pointsman.errors import InputError
+from pointsman.pipeline.columns import find
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
@@ -12,10 +15,19 @@ TYPE = "struct<stage:string,code:string,reason:string>"
 
 
 def with_problems(frame: DataFrame) -> DataFrame:
-    """The frame with the column ``problem``; NULL in all rows if it was not there."""
+    """The frame with the column ``problem``; NULL in all rows if it was not there.
+
+    Raises ``InputError`` (``bad-usage``) if there is a column of this name that holds something else.
+    """
     from pyspark.sql import functions as sf
 
-    return frame if PROBLEM in frame.columns else frame.withColumn(PROBLEM, sf.lit(None).cast(TYPE))
+    name = find(frame, PROBLEM)
+    if name is None:
+        return frame.withColumn(PROBLEM, sf.lit(None).cast(TYPE))
+    kind = frame.schema[name].dataType.simpleString()
+    if kind != TYPE:
+        raise InputError("bad-usage", f"the column {name!r} of messages is {kind}, not {TYPE}; rename it first")
+    return frame
 
 
 def with_problem(frame: DataFrame, stage: str, code: Column | str, reason: Column, where: Column) -> DataFrame:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import SubjectError
 from pointsman.patterns.subject import Subject
-from pointsman.pipeline.columns import MessageColumns
+from pointsman.pipeline.columns import MessageColumns, refuse_columns
 from pointsman.pipeline.index_file import lists, opened, ship
 from pointsman.pipeline.problem import is_fine, with_problem, with_problems
 from pointsman.pipeline.route_codes import RouteCodes
+from pointsman.pipeline.subject_map import texts
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def resolve_routes(messages: DataFrame, table: RoutingTable, codes: RouteCodes) 
     import pyarrow as pa
     from pyspark.sql import functions as sf
 
+    refuse_columns(messages, "routes")
     base = with_problems(messages)
     subject = MessageColumns(base).subject
     patterns = pa.table(
@@ -81,20 +83,19 @@ def with_problems_of(subjects: Any, found: Any, dialect: str) -> Any:
     codes: list[str | None] = [None] * size
     reasons: list[str | None] = [None] * size
     if found.null_count:
-        empty = []
-        for row in pc.indices_nonzero(found.is_null()).to_pylist():
-            text = subjects[row].as_py()
+        valid = [False] * size
+        rows = pc.indices_nonzero(found.is_null())
+        for row, text in zip(rows.to_pylist(), texts(subjects.take(rows)), strict=True):
             if text is None:
                 codes[row], reasons[row] = "not-text", MISSING
                 continue
             try:
                 Subject(text, dialect)
-                empty.append(row)
+                valid[row] = True
             except SubjectError as error:
                 codes[row], reasons[row] = error.code, error.problem
-        if empty:
-            valid = pa.array([row in set(empty) for row in range(size)])
-            found = pc.if_else(valid, pa.scalar([], found.type), found)
+        if any(valid):
+            found = pc.if_else(pa.array(valid), pa.scalar([], found.type), found)
     return pa.StructArray.from_arrays(
         [found.cast(pa.list_(pa.int64())), pa.array(codes, pa.string()), pa.array(reasons, pa.string())],
         ["routes", "code", "reason"],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pointsman.errors import MissingExtraError
 from pointsman.pipeline.authorize import authorize
 from pointsman.pipeline.balancing.balance import Balanced
-from pointsman.pipeline.columns import MessageColumns, find
+from pointsman.pipeline.columns import MessageColumns, find, refuse_columns
 from pointsman.pipeline.problem import PROBLEM, with_problems
 from pointsman.pipeline.resolve_routes import resolve_routes
 from pointsman.pipeline.route_codes import RouteCodes
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 OUTCOME = "outcome"
 DELIVERED, QUARANTINED, UNROUTED = "delivered", "quarantined", "unrouted"
+OF_DELIVERIES = ("strategy", "destination", "instead_of", "probe", "waits", "delivery_id")
+"""Columns that only deliveries have something in."""
 
 
 class Routed(NamedTuple):
@@ -36,13 +38,16 @@ class Routed(NamedTuple):
 
     @property
     def quarantine(self) -> DataFrame:
-        """The messages that something is wrong with, and what: the stage, a code and the reason."""
-        return self._of(QUARANTINED).drop("route", "destination", "delivery_id")
+        """The messages that something is wrong with, and what: the stage, a code and the reason.
+
+        ``route`` names the route that could not choose a destination; it is NULL where the message itself is wrong.
+        """
+        return self._of(QUARANTINED).drop(*OF_DELIVERIES)
 
     @property
     def unrouted(self) -> DataFrame:
         """The messages that no route takes."""
-        return self._of(UNROUTED).drop(PROBLEM, "route", "destination", "delivery_id")
+        return self._of(UNROUTED).drop(PROBLEM, "route", *OF_DELIVERIES)
 
     def _of(self, outcome: str) -> DataFrame:
         return self.rows.filter(self.rows[OUTCOME] == outcome).drop(OUTCOME)
@@ -70,7 +75,7 @@ def route(
         import pyspark  # noqa: F401
     except ImportError:
         raise MissingExtraError("spark", "pyspark") from None
-    received = with_positions(with_ids(with_problems(messages)), table)
+    received = with_positions(with_ids(with_problems(messages), seed), table)
     allowed = authorize(received, table, principal=principal)
     found = resolve_routes(translate(allowed, table), table, RouteCodes.of(table))
     selected = select(found, table, state=state, now=now, seed=seed)
@@ -89,24 +94,26 @@ def with_positions(messages: DataFrame, table: RoutingTable) -> DataFrame:
     return messages.withColumn("position", sf.monotonically_increasing_id())
 
 
-def with_ids(messages: DataFrame) -> DataFrame:
-    """The messages with an id each; where there is none, it follows from what the row holds and where it stands."""
+def with_ids(messages: DataFrame, seed: int = 0) -> DataFrame:
+    """The messages with an id each; where there is none, it is made of what the row holds, its batch and its place.
+
+    Which batch it is says ``seed``; of a stream, the time of the batch, which is the same when the batch is repeated.
+    """
     from pyspark.sql import functions as sf
 
     columns = MessageColumns(messages)
-    made = sf.concat_ws(
-        "-", sf.lower(sf.hex(sf.xxhash64(columns.subject, columns.body))), sf.monotonically_increasing_id()
-    )
-    name = columns.name("id")
-    if name is None:
-        return messages.withColumn("id", made)
-    return messages.withColumn(name, sf.coalesce(messages[name], made))
+    batch = sf.unix_millis(sf.current_timestamp()) if messages.isStreaming else sf.lit(seed)
+    content = sf.lower(sf.hex(sf.xxhash64(columns.subject, columns.body)))
+    made = sf.concat_ws("-", content, batch, sf.monotonically_increasing_id())
+    name = columns.name("id") or "id"
+    return messages.withColumn(name, sf.coalesce(sf.nullif(columns.id, sf.lit("")), made))
 
 
 def with_outcome(rows: DataFrame) -> DataFrame:
     """The rows with ``outcome`` and ``delivery_id``."""
     from pyspark.sql import functions as sf
 
+    refuse_columns(rows, OUTCOME, "delivery_id")
     outcome: Column = (
         sf.when(rows[PROBLEM].isNotNull(), QUARANTINED)
         .when(rows["destination"].isNull(), UNROUTED)

@@ -23,9 +23,7 @@ ASKED_BITS = 16
 MOST_ROUTES = 1 << RANK_BITS
 MOST_ASKED = (1 << ASKED_BITS) - 1
 COMPETING = ("direct", "priority", "content")
-SCHEMA = (
-    "code bigint, route string, strategy string, destinations array<string>, balance string, gathers boolean, place int"
-)
+CODE, DESTINATIONS, BALANCED = "pointsman_code", "pointsman_destinations", "pointsman_balanced"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +68,20 @@ class RouteCodes:
         return cls(routes, tuple(code for _, code in sorted(codes)), tuple(asked))
 
     def frame(self, spark: SparkSession) -> DataFrame:
-        """A small DataFrame to join with: what is to be known of the route of each code."""
-        rows = [
-            (
-                code,
-                route.name,
-                route.strategy,
-                list(route.names),
-                None if route.balance is None else route.balance.value,
-                route.gather is not None,
-                route.position,
-            )
-            for code, route in zip(self.codes, self.routes, strict=True)
-        ]
-        return spark.createDataFrame(rows, SCHEMA)
+        """A small DataFrame to join with: what is to be known of the route of each code.
+
+        Made of Arrow data, which Spark takes into the plan itself, so that no job is needed for it.
+        """
+        import pyarrow as pa
+
+        columns = {
+            CODE: pa.array(self.codes, pa.int64()),
+            "route": pa.array([route.name for route in self.routes], pa.string()),
+            "strategy": pa.array([route.strategy for route in self.routes], pa.string()),
+            DESTINATIONS: pa.array([[*route.names] for route in self.routes], pa.list_(pa.string())),
+            BALANCED: pa.array([route.balance is not None for route in self.routes], pa.bool_()),
+        }
+        return spark.createDataFrame(pa.table(columns))
 
 
 def _precedence(route: Route) -> tuple[int, int]:

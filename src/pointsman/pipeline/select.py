@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pointsman.pipeline.balance_keys import with_balance_keys
+from pointsman.errors import InputError
+from pointsman.pipeline.balance_keys import BALANCE_KEY, with_balance_keys
 from pointsman.pipeline.balancing.balance import Balanced, balance
+from pointsman.pipeline.balancing.stretches import COUNTED
 from pointsman.pipeline.breaking import ask
-from pointsman.pipeline.columns import MessageColumns
-from pointsman.pipeline.route_codes import ASKED_BITS, RANK_BITS, RouteCodes
+from pointsman.pipeline.columns import MessageColumns, find, refuse_columns
+from pointsman.pipeline.route_codes import ASKED_BITS, BALANCED, CODE, DESTINATIONS, RANK_BITS, RouteCodes
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HOLDING = "pointsman_holding"
+ORDERED = ("bigint", "int", "smallint", "tinyint")
+"""The types that ``position`` may have."""
 NO_STATE = State()
 
 
@@ -33,18 +37,25 @@ def select(
     """The deliveries of messages that have gone through ``resolve``, as ``RoutingTable.decide`` chooses them.
 
     ``state`` is that of balances and breakers before these messages, ``now`` the time for the breakers, ``seed`` the
-    source of chance for balances of the kind random. Balanced routes need the column ``position``, the order of the
-    messages.
+    source of chance for balances of the kind random. Balanced routes and breakers need the column ``position``, the
+    order of the messages. Raises ``InputError`` (``bad-usage``) if it is missing or no number, if messages have a
+    column that is added here, and for a stream with balanced routes that count: those need a batch.
     """
     codes = RouteCodes.of(table)
+    refuse_columns(messages, "route", "strategy", "destination")
     rows = explode_routes(choose_routes(messages, codes), codes)
     balanced = None
-    if any(route.balance is not None for route in codes.routes):
+    balances = any(route.balance is not None for route in codes.routes)
+    guards = any(destination.breaker is not None for destination in table.destinations.values())
+    if balances or guards:
+        _check_order(messages, codes)
+    if balances:
         balanced = balance(with_balance_keys(rows, table), table, state, seed=seed)
-        rows = balanced.deliveries
-    if any(destination.breaker is not None for destination in table.destinations.values()):
+        rows = balanced.deliveries.drop(BALANCE_KEY)
+    if guards:
+        refuse_columns(messages, "instead_of", "probe", "waits")
         rows = ask(rows, table, state, now)
-    return Selected(rows.drop("balance_key", "balance", "gathers", "place"), balanced)
+    return Selected(rows, balanced)
 
 
 def choose_routes(messages: DataFrame, codes: RouteCodes) -> DataFrame:
@@ -77,11 +88,24 @@ def explode_routes(messages: DataFrame, codes: RouteCodes) -> DataFrame:
     """
     from pyspark.sql import functions as sf
 
-    exploded = messages.withColumn("route_code", sf.explode_outer("routes")).drop("routes")
-    known = sf.broadcast(codes.frame(messages.sparkSession).withColumnRenamed("code", "route_code"))
-    joined = exploded.join(known, "route_code", "left").drop("route_code")
-    sent = sf.when(joined["balance"].isNull(), joined["destinations"])
-    return joined.withColumn("destination", sf.explode_outer(sent)).drop("destinations")
+    exploded = messages.withColumn(CODE, sf.explode_outer("routes")).drop("routes")
+    joined = exploded.join(sf.broadcast(codes.frame(messages.sparkSession)), CODE, "left")
+    sent = sf.when(~joined[BALANCED], joined[DESTINATIONS])
+    return joined.withColumn("destination", sf.explode_outer(sent)).drop(CODE, DESTINATIONS, BALANCED)
+
+
+def _check_order(messages: DataFrame, codes: RouteCodes) -> None:
+    """Raises ``InputError`` if balanced routes and breakers cannot go by the order of these messages."""
+    name = find(messages, "position")
+    if name is None:
+        raise InputError("bad-usage", "messages have no column 'position', which balanced routes and breakers go by")
+    kind = messages.schema[name].dataType.simpleString()
+    if kind not in ORDERED:
+        raise InputError("bad-usage", f"the column {name!r} of messages is {kind}, not {' or '.join(ORDERED)}")
+    counting = [route.name for route in codes.routes if route.balance in COUNTED]
+    if messages.isStreaming and counting:
+        problem = f"{counting[0]!r} counts its messages, which a stream cannot do as a whole: route each of its batches"
+        raise InputError("bad-usage", f"{problem} in foreachBatch")
 
 
 def _asked(code: Column) -> Column:

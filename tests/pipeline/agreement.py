@@ -1,0 +1,198 @@
+"""What ``decide`` and ``pipeline.route`` make of the same messages, in one form."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from pointsman.errors import SubjectError, TemplateError
+from pointsman.pipeline import route
+from pointsman.pipeline.balancing import moved
+from pointsman.pipeline.resolve_routes import MISSING
+from pointsman.pipeline.route import DELIVERED, QUARANTINED, UNROUTED
+from pointsman.pipeline.template_plan import no_subject
+from pointsman.routing.balance import Kind
+from pointsman.routing.breaker import Way
+from pointsman.table.decision import Decision
+from pointsman.table.routing_table import RoutingTable
+from pointsman.table.state import Key, State
+from tests.pipeline.tables import NOW, Case, Sent, shown
+
+SCHEMA = pa.schema(
+    [
+        ("table", pa.int64()),
+        ("position", pa.int64()),
+        ("id", pa.string()),
+        ("subject", pa.string()),
+        ("metadata", pa.map_(pa.string(), pa.string())),
+        ("body", pa.binary()),
+        ("time", pa.timestamp("us", "UTC")),
+        ("source", pa.string()),
+        ("correlation_id", pa.string()),
+        ("causation_id", pa.string()),
+        ("content_type", pa.string()),
+        ("principal", pa.string()),
+    ]
+)
+SEED = 7
+
+
+class Outcome(NamedTuple):
+    """What becomes of a message by one route, or of a message that no route gets."""
+
+    id: str
+    outcome: str
+    subject: str | None
+    original_subject: str | None
+    route: str | None = None
+    destination: str | None = None
+    delivery_id: str | None = None
+    instead_of: str | None = None
+    probe: bool = False
+    waits: bool = False
+    problem: tuple[str, str, str] | None = None
+
+
+class Result(NamedTuple):
+    """What becomes of the messages of a table, and the state of its balances afterwards."""
+
+    rows: Counter[Outcome]
+    balances: dict[Key, Any]
+
+
+def frame_of(spark: SparkSession, number: int, sent: Sequence[Sent]) -> DataFrame:
+    """The messages as rows, in the opposite of their order."""
+    rows = [_row(number, position, each) for position, each in enumerate(sent)]
+    return spark.createDataFrame(pa.Table.from_pylist(rows[::-1], SCHEMA)).coalesce(1)
+
+
+def _row(number: int, position: int, sent: Sent) -> dict[str, Any]:
+    row: dict[str, Any] = {"table": number, "position": position, "id": sent.id, "principal": sent.principal}
+    if sent.message is not None:
+        names = set(SCHEMA.names) - {"table", "position", "id", "principal", "metadata"}
+        row |= {name: getattr(sent.message, name) for name in names}
+        row["metadata"] = [*sent.message.metadata.items()]
+    return row
+
+
+def routed(spark: SparkSession, cases: Sequence[Case]) -> list[Result]:
+    """What Spark makes of each of the cases: one job for all of them."""
+    frames = []
+    for number, case in enumerate(cases):
+        found = route(frame_of(spark, number, case.sent), case.table, state=case.state, now=NOW, seed=SEED).rows
+        known = found.columns
+        others = {"instead_of": sf.lit(None).cast("string"), "probe": sf.lit(False), "waits": sf.lit(False)}
+        columns = [name if name in known else others[name].alias(name) for name in Outcome._fields]
+        frames.append(found.select("table", *columns))
+    rows: list[Counter[Outcome]] = [Counter() for _ in cases]
+    for number, *values in reduce(DataFrame.union, frames).coalesce(2).collect():
+        problem = values.pop()
+        rows[number][Outcome(*values, problem=None if problem is None else tuple(problem))] += 1
+    return [Result(found, _balances(case, found)) for case, found in zip(cases, rows, strict=True)]
+
+
+def _balances(case: Case, rows: Counter[Outcome]) -> dict[Key, Any]:
+    """As ``Balanced.state`` works it out, from rows that are here already."""
+    counts: Counter[str] = Counter()
+    for row, count in rows.items():
+        if row.route is not None and row.problem is None:
+            counts[row.route] += count
+    return balances_of(moved(case.table, case.state, counts))
+
+
+def balances_of(state: State) -> dict[Key, Any]:
+    """The part of a state that balanced routes are in."""
+    return {key: value for key, value in state.items() if key.kind == "balance"}
+
+
+def decided(case: Case, found: Counter[Outcome]) -> Result:
+    """What ``decide`` makes of the case, message after message.
+
+    Only chance is not its own: a route of the kind random chooses what was chosen in ``found``.
+    """
+    chosen = {(row.id, row.route): row.instead_of or row.destination for row in found}
+    rows: Counter[Outcome] = Counter()
+    state = case.state
+    for sent in case.sent:
+        if sent.message is None:
+            rows[Outcome(sent.id, QUARANTINED, None, None, problem=("resolve", "not-text", MISSING))] += 1
+            continue
+        subject = sent.message.subject
+        chance = _chances(case.table, sent.id, chosen)
+        try:
+            decision = case.table.decide(
+                sent.message, state, now=NOW, random=lambda: next(chance), principal=sent.principal, trace=True
+            )
+        except TemplateError as error:
+            problem = error.__cause__.problem if isinstance(error.__cause__, SubjectError) else error.problem
+            why = ("translate", "invalid-result", no_subject(error.text or "", problem))
+            rows[Outcome(sent.id, QUARANTINED, subject, subject, problem=why)] += 1
+            continue
+        rows.update(_outcomes(case.table, sent.id, subject, decision))
+        state = decision.state
+    return Result(rows, balances_of(state))
+
+
+def _chances(table: RoutingTable, id: str, chosen: dict[tuple[str, str | None], str | None]) -> Iterator[float]:
+    """Numbers that make the routes of the kind random, in the order of the table, choose these destinations."""
+    for each in table.routes:
+        name = chosen.get((id, each.name))
+        usable = [destination.name for destination in each.destinations if destination.weight > 0]
+        if each.balance is Kind.RANDOM and name in usable:
+            yield (usable.index(name) + 0.5) / len(usable)
+    while True:
+        yield 0.0
+
+
+def _outcomes(table: RoutingTable, id: str, subject: str, decision: Decision) -> Iterator[Outcome]:
+    if decision.refused is not None:
+        stage, code = _refusal(table, decision)
+        why = (stage, code, decision.refused)
+        yield Outcome(id, QUARANTINED, decision.subject, subject, problem=why)
+        return
+    empty = True
+    for each in decision.deliveries:
+        ways = None if each.permit is None else each.permit.way
+        names = (each.route, each.destination, f"{id}/{each.route}/{each.destination}", each.instead_of)
+        yield Outcome(id, DELIVERED, each.subject, subject, *names, ways is Way.PROBE, ways is Way.FALLBACK)
+        empty = False
+    for name, what in _without_choice(decision):
+        code = "no-key" if "there is no key" in what else "no-destinations"
+        yield Outcome(id, QUARANTINED, decision.subject, subject, name, problem=("select", code, what))
+        empty = False
+    if empty:
+        yield Outcome(id, UNROUTED, decision.subject, subject)
+
+
+def _refusal(table: RoutingTable, decision: Decision) -> tuple[str, str]:
+    if decision.trace[-1].stage == "authorize":
+        return "authorize", "publish-refused"
+    try:
+        table.index.match(decision.subject)
+    except SubjectError as error:
+        return "resolve", error.code
+    return "nothing", "is wrong"
+
+
+def _without_choice(decision: Decision) -> Iterator[tuple[str, str]]:
+    """The balanced routes that took the message and found nothing to choose, and why."""
+    for step in decision.trace:
+        for inner in step.inner if step.stage == "deliver" else ():
+            if inner.what.startswith("nothing is chosen: "):
+                yield inner.stage, inner.what
+
+
+def disagreement(case: Case, found: Result) -> str | None:
+    """What the two do not agree about, for people; None if there is nothing."""
+    wanted = decided(case, found.rows)
+    problems = [f"only decide: {row}" for row in (wanted.rows - found.rows).elements()]
+    problems += [f"only Spark:  {row}" for row in (found.rows - wanted.rows).elements()]
+    if wanted.balances != found.balances:
+        problems.append(f"the state is {found.balances} and not {wanted.balances}")
+    return "\n".join([*problems[:10], shown(case)]) if problems else None
