@@ -72,9 +72,13 @@ class Bucket(Mapping[Key, Value]):
     def __contains__(self, key: object) -> bool:
         return key in self._lines
 
+    def get(self, key: Key, default: Any = None) -> Any:
+        """The state, if it is there; without the exception that a mapping would raise and catch."""
+        return self[key] if key in self._lines else default
+
     def notes(self, key: Key) -> Notes:
         """What is noted with a state; nothing where there is none."""
-        return self._notes.get(key, NO_NOTES) if self.get(key) is not None else NO_NOTES
+        return self._notes[key] if self.get(key) is not None else NO_NOTES
 
     def due(self, key: Key) -> float | None:
         """When a state is to be looked at though nothing comes for it; None if it need not be."""

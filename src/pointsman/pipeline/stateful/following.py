@@ -8,6 +8,7 @@ very time at which it was due, before anything later is looked at; otherwise at 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pointsman.broker.following import commands_of, result_of
 from pointsman.broker.identity import derived_id
@@ -41,9 +42,16 @@ class Following(Mapping[Key, Value]):
         self.rows: list[OutputRow] = []
 
     def __getitem__(self, key: Key) -> Value:
+        found: Value | None = self.get(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def get(self, key: Key, default: Any = None) -> Any:
+        """The state as of now, if there is one."""
         if self._exact:
             self._catch_up(key, self._now)
-        return self._bucket[key]
+        return self._bucket.get(key, default)
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._bucket)
@@ -156,16 +164,21 @@ class Following(Mapping[Key, Value]):
             outcome = "compensated" if undone else "completed"
         else:
             outcome = "moved"
-        row = OutputRow(MOVE, moved.saga, None, moved.correlation_id, outcome, reason, moved.outcome.path)
-        self.rows.append(row._replace(causation_id=None if message is None else message.id, time=now))
+        caused = None if message is None else message.id
+        path = moved.outcome.path
+        self.rows.append(
+            OutputRow(
+                MOVE, moved.saga, None, moved.correlation_id, outcome, reason, path, causation_id=caused, time=now
+            )
+        )
 
     def _report_gathering(self, moved: Gathering, cause: str | None, now: float) -> None:
         """Rows for the result, if this completed it, and for the answer."""
         if cause is not None:
             dropped = moved.outcome.dropped
             outcome = "problem" if moved.problem is not None else "taken" if dropped is None else dropped.value
-            row = OutputRow(ANSWER, None, moved.route, moved.correlation_id, outcome, moved.problem)
-            self.rows.append(row._replace(causation_id=cause, time=now))
+            answer = OutputRow(ANSWER, None, moved.route, moved.correlation_id, outcome, moved.problem)
+            self.rows.append(answer._replace(causation_id=cause, time=now))
         if moved.gathered is None:
             return
         notes = self._bucket.notes(_key_of(moved))
