@@ -20,9 +20,9 @@ from pointsman.pipeline.demo.report import next_commands, show
 from tests.pipeline.demo.conftest import Hour
 
 
-def shown(counts: Counts, hour: Hour) -> str:
+def shown(counts: Counts, hour: Hour, width: int = 170) -> str:
     """The report as text."""
-    console = Console(file=StringIO(), width=170)
+    console = Console(file=StringIO(), width=width)
     show(console, counts, hour.table, files={"the events": hour.folder}, commands=next_commands(TABLE))
     assert isinstance(console.file, StringIO)
     return console.file.getvalue()
@@ -63,6 +63,19 @@ def test_a_saga_is_told_step_by_step(hour: Hour, ending: str) -> None:
         assert line.startswith("09:")
         assert (step.event or "(timeout)") in line
         assert all(part in line for part in (*step.states, *step.commands))
+
+
+def test_a_narrow_terminal_loses_nothing_of_a_saga(hour: Hour) -> None:
+    """Each step takes some lines there, and nothing is cut."""
+    text = shown(hour.counts, hour, width=80)
+    assert max(map(len, text.partition("Where everything is")[0].splitlines())) <= 80
+    [tale] = (tale for tale in hour.counts.tales if tale.ending == "compensated")
+    _, _, told = text.partition(f"{tale.correlation_id} (compensated)")
+    for step in tale.steps:
+        line, _, told = told.partition(f"  {step.event or '(timeout)'}\n")
+        assert line.strip().rpartition("\n")[2].startswith("09:")
+        assert told.startswith(f"{' ' * 14}into {' → '.join(step.states)}\n")
+        assert not step.commands or f"sends {', '.join(step.commands)}" in told
 
 
 def test_counts_that_do_not_add_up_are_called_so(hour: Hour) -> None:
