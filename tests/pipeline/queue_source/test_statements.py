@@ -40,6 +40,7 @@ PLANS: dict[str, tuple[str, ...]] = {
     ),
     "TAKEN_EXPIRED": ("SEARCH l USING PRIMARY KEY (until>? AND until<?)", *MESSAGE),
     "TAKEN_END": ("SEARCH leased USING PRIMARY KEY (until>? AND until<?)",),
+    "TAKEN_BACK": ("SEARCH leased USING PRIMARY KEY (until>? AND until<?)",),
     "TAKEN_FORGET_TEXTS": (
         "SEARCH leased USING PRIMARY KEY (until=? AND subscription=? AND sequence=? AND via=?)",
     ),

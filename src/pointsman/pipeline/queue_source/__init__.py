@@ -10,7 +10,9 @@
     subscribed       which subscription is read, and how it is made
     ranges           how what is read is split among tasks
     stream_reading   spark.readStream: offsets and partitions
+    standing         how far a stream has come
     admission        what a stream does to the file: takes deliveries, ends them, gives up damaged ones
+    releasing        ending a stream for good
     drafts           from Arrow record batches to what is put
     staging          what tasks have written and the driver has not yet taken up
     committing       how the driver puts it into the queue, exactly once

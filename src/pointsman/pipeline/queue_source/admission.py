@@ -8,13 +8,11 @@ delayed, brought back or replayed, gets a later position and can neither be skip
 
 from __future__ import annotations
 
-import json
-import secrets
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from pointsman.errors import StoreError
 from pointsman.pipeline.queue_source import statements
+from pointsman.pipeline.queue_source.standing import Standing, begin, check, owned, write_standing
 from pointsman.store import statements as queue_statements
 from pointsman.store.settling import Leased
 from pointsman.store.store import Store
@@ -25,51 +23,7 @@ FIRST = 3_471_292_800 * SECOND
 """Position 0: the year 2080, behind every other lease and before what the doctor takes for damage."""
 PAGE = 10_000
 """Deliveries that one transaction takes or ends at most, so that nobody waits for long."""
-KIND = "pipeline-stream"
-"""The kind of state under which is kept how far a stream has come."""
 ALL = 1 << 62
-
-
-class Standing(NamedTuple):
-    """How far the stream of a subscription has come."""
-
-    stream: str
-    """Which stream it is; the one that was begun last has the subscription."""
-    taken: int
-    ended: int
-
-
-def standing_of(store: Store, subscription: int) -> Standing | None:
-    """How far the stream of a subscription has come; None if there never was one."""
-    with store.read() as connection:
-        return _read(Transaction(connection, store.settings.clock), subscription)
-
-
-def begin(store: Store, subscription: int) -> Standing:
-    """A new stream takes over the subscription, from the first delivery that was not acknowledged."""
-
-    def operation(transaction: Transaction) -> Standing:
-        found = _read(transaction, subscription) or Standing("", 0, 0)
-        standing = found._replace(stream=secrets.token_hex(8))
-        _write(transaction, subscription, standing)
-        return standing
-
-    return store.write(operation)
-
-
-def check(store: Store, subscription: int, stream: str, position: int) -> Standing:
-    """How far the stream has come, which goes on at this position.
-
-    Raises ``StoreError``: ``stream-taken`` if another stream has begun on the subscription since, ``stream-behind`` if
-    what comes after the position was acknowledged already.
-    """
-    with store.read() as connection:
-        transaction = Transaction(connection, store.settings.clock)
-        found = _owned(store, transaction, subscription, Standing(stream, position, position))
-    if position < found.ended:
-        problem = f"the checkpoint is at {position:,}, and the queue has acknowledged up to {found.ended:,}"
-        raise StoreError("stream-behind", problem, file=store.path)
-    return found
 
 
 def take(store: Store, subscription: int, stream: str, position: int, most: int | None, last: int) -> int:
@@ -96,11 +50,22 @@ def end(store: Store, subscription: int, stream: str, position: int) -> None:
     """
     standing = Standing(stream, position, position)
     with store.read() as connection:
-        standing = _owned(store, Transaction(connection, store.settings.clock), subscription, standing)
+        standing = owned(store, Transaction(connection, store.settings.clock), subscription, standing)
     while standing.ended < position:
         standing = store.write(
             partial(_end_page, store, subscription=subscription, standing=standing, position=position)
         )
+
+
+def give_back(store: Store, subscription: int) -> int:
+    """Ends the stream of a subscription: what it has not acknowledged is ready again; gives how many that is."""
+    stream = begin(store, subscription).stream
+    count = 0
+    while True:
+        moved, standing = store.write(partial(_give_back_page, store, subscription=subscription, stream=stream))
+        count += moved
+        if standing.ended == standing.taken:
+            return count
 
 
 def give_up(store: Store, subscription: int, places: list[tuple[int, int, int, str]]) -> int:
@@ -123,7 +88,7 @@ def is_anything_to_take(store: Store, subscription: int) -> bool:
 def _take_page(
     store: Store, transaction: Transaction, subscription: int, standing: Standing, count: int, last: int
 ) -> tuple[int, Standing]:
-    standing = _owned(store, transaction, subscription, standing)
+    standing = owned(store, transaction, subscription, standing)
     store.subscriptions.refresh(transaction)
     while not store.settler.sweep(transaction):
         continue
@@ -137,12 +102,12 @@ def _take_page(
     expired = transaction.rows(statements.TAKEN_EXPIRED, (*bounds, transaction.now))
     _give_up(store, transaction, subscription, [(*place, EXPIRED) for place in expired])
     standing = standing._replace(taken=highest - FIRST)
-    _write(transaction, subscription, standing)
+    write_standing(transaction, subscription, standing)
     return highest - first, standing
 
 
 def _end_page(store: Store, transaction: Transaction, subscription: int, standing: Standing, position: int) -> Standing:
-    standing = _owned(store, transaction, subscription, standing)
+    standing = owned(store, transaction, subscription, standing)
     through = max(standing.ended, min(position, standing.ended + PAGE))
     bounds = (FIRST + standing.ended, FIRST + through, subscription)
     rows: list[Any] = list(transaction.rows(statements.TAKEN_END, bounds))
@@ -153,8 +118,20 @@ def _end_page(store: Store, transaction: Transaction, subscription: int, standin
     else:
         store.settler.done_many(transaction, [sequence for sequence, _ in rows])
     standing = standing._replace(ended=through)
-    _write(transaction, subscription, standing)
+    write_standing(transaction, subscription, standing)
     return standing
+
+
+def _give_back_page(store: Store, transaction: Transaction, subscription: int, stream: str) -> tuple[int, Standing]:
+    standing = owned(store, transaction, subscription, Standing(stream, 0, 0))
+    through = min(standing.taken, standing.ended + PAGE)
+    bounds = (FIRST + standing.ended, FIRST + through, subscription)
+    rows = list(transaction.rows(statements.TAKEN_BACK, bounds))
+    for sequence, via, *rest in rows:
+        store.settler.make_ready(transaction, Leased(subscription, sequence, via, *rest))
+    standing = standing._replace(ended=through)
+    write_standing(transaction, subscription, standing)
+    return len(rows), standing
 
 
 def _give_up(store: Store, transaction: Transaction, subscription: int, places: list[tuple[int, int, int, str]]) -> int:
@@ -168,25 +145,3 @@ def _give_up(store: Store, transaction: Transaction, subscription: int, places: 
             store.settler.give_up(transaction, Leased(subscription, sequence, via, *row), reason)
             count += 1
     return count
-
-
-def _owned(store: Store, transaction: Transaction, subscription: int, standing: Standing) -> Standing:
-    """How far this stream has come; what is given, if everything was purged and this too.
-
-    Raises ``StoreError`` (``stream-taken``).
-    """
-    found = _read(transaction, subscription) or standing
-    if found.stream != standing.stream:
-        problem = "another query has begun to stream the same subscription, with a checkpoint of its own"
-        raise StoreError("stream-taken", problem, file=store.path)
-    return found
-
-
-def _read(transaction: Transaction, subscription: int) -> Standing | None:
-    row = transaction.first(queue_statements.STATE_READ, (KIND, str(subscription), ""))
-    return None if row is None else Standing(**json.loads(row[0]))
-
-
-def _write(transaction: Transaction, subscription: int, standing: Standing) -> None:
-    text = json.dumps(standing._asdict())
-    transaction.execute(queue_statements.STATE_WRITE, (KIND, str(subscription), "", text, None))

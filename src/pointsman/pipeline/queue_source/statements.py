@@ -51,6 +51,10 @@ SELECT l.until, l.sequence, l.via FROM leased AS l JOIN message AS m ON m.sequen
 WHERE l.until > ?1 AND l.until <= ?2 AND l.subscription = ?3 AND m.expires <= ?4
 """
 TAKEN_END = "DELETE FROM leased WHERE until > ?1 AND until <= ?2 AND subscription = ?3 RETURNING sequence, via"
+TAKEN_BACK = """
+DELETE FROM leased WHERE until > ?1 AND until <= ?2 AND subscription = ?3
+RETURNING sequence, via, priority, key, attempts, note, error
+"""
 TAKEN_FORGET_TEXTS = """
 UPDATE leased SET note = NULL, error = NULL WHERE until = ? AND subscription = ? AND sequence = ? AND via = ?
 """

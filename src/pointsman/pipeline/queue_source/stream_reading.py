@@ -18,6 +18,7 @@ from pointsman.pipeline.queue_source.options import Options
 from pointsman.pipeline.queue_source.place import Place, open_at, place_of
 from pointsman.pipeline.queue_source.ranges import split
 from pointsman.pipeline.queue_source.rows import Converter, Stored, arrow_schema, pages
+from pointsman.pipeline.queue_source.standing import begin, check, standing_of
 from pointsman.pipeline.queue_source.subscribed import number_of
 from pointsman.store import lookup
 from pointsman.store.queue import Queue
@@ -66,7 +67,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         Spark asks for it again when it plans and replays the first batch, which has no other start.
         """
-        standing = admission.standing_of(self._opened().store, self._number(make=True))
+        standing = standing_of(self._opened().store, self._number(make=True))
         return {"stream": "", "position": 0 if standing is None else standing.ended}
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -87,10 +88,10 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """
         store, number, stream, position = self._opened().store, self._number(), start["stream"], start["position"]
         if not stream:
-            standing = admission.standing_of(store, number)
+            standing = standing_of(store, number)
             if (standing is None or standing.taken <= position) and not admission.is_anything_to_take(store, number):
                 return start
-            stream = self._begun = self._begun or admission.begin(store, number).stream
+            stream = self._begun = self._begun or begin(store, number).stream
         else:
             admission.end(store, number, stream, position)
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
@@ -100,7 +101,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The parts of a batch. Raises ``StoreError``: ``stream-taken`` and ``stream-behind``."""
         queue, number = self._opened(), self._number()
-        admission.check(queue.store, number, end["stream"], start["position"])
+        check(queue.store, number, end["stream"], start["position"])
         place = place_of(queue)
         parts = split(start["position"], end["position"], self._options.partitions)
         return [Positions(place, number, after, through) for after, through in parts]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pointsman.errors import StoreError
-from pointsman.pipeline.queue_source import admission, statements
+from pointsman.pipeline.queue_source import statements
 from pointsman.pipeline.queue_source.options import Options
+from pointsman.pipeline.queue_source.standing import standing_of
 from pointsman.store.queue import Queue
 from pointsman.store.subscriptions import MAIN
 
@@ -26,7 +27,7 @@ def number_of(queue: Queue, options: Options, *, make: bool = False) -> int:
     if found is None or options.pattern is not None:
         pattern = queue.store.dialect.many if options.pattern is None else options.pattern
         found = queue.subscribe(options.subscription, pattern).id
-    if options.start is not None and admission.standing_of(queue.store, found) is None:
+    if options.start is not None and standing_of(queue.store, found) is None:
         # Again if it was broken off: what is there already does not come twice.
         queue.replay(options.start, subscription=options.subscription)
     return found
