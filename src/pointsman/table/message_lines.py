@@ -45,11 +45,20 @@ def read_messages(path: Path) -> Iterator[Line]:
         raise InputError("no-file", f"it cannot be read: {error.strerror}", file=str(path)) from None
 
 
-def _message(text: bytes, path: Path, number: int) -> Message:
+def read_line(text: bytes, name: str) -> Message:
+    """The message of a line, with this id if it has none. Raises ``MessageError`` (``bad-json``, ``bad-message``)."""
     try:
         data = json_text.parse(text)
-        return Message.from_dict({"id": f"line {number}", "time": None} | data if isinstance(data, dict) else data)
+        return Message.from_dict({"id": name, "time": None} | data if isinstance(data, dict) else data)
     except MessageError as error:
         # The reader of JSON counts lines within the text, which is one line here.
         problem = error.problem.removeprefix("line 1 is ")
-        raise MessageError(error.code, problem, file=str(path), line=number, column=error.column) from None
+        raise MessageError(error.code, problem, column=error.column) from None
+
+
+def _message(text: bytes, path: Path, number: int) -> Message:
+    try:
+        return read_line(text, f"line {number}")
+    except MessageError as error:
+        error.file, error.line = str(path), number
+        raise

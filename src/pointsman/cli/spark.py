@@ -1,0 +1,75 @@
+"""What the commands that run on Spark have in common."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pointsman.errors import InputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Format = Annotated[
+    str | None,
+    typer.Option("--format", metavar="NAME", help="The format of the messages: json, csv, parquet, pointsman, …"),
+]
+Options = Annotated[
+    list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option of that format; any number.")
+]
+Master = Annotated[str, typer.Option("--master", metavar="URL", help="Where Spark runs; on this machine by default.")]
+LOCAL = "local[*]"
+
+
+def read_options(given: list[str] | None) -> dict[str, str]:
+    """The options by their names. Raises ``InputError`` (``bad-usage``) for one without a value."""
+    pairs = [text.partition("=") for text in given or ()]
+    for name, equals, _ in pairs:
+        if not (name and equals):
+            raise InputError("bad-usage", f"an option is NAME=VALUE, not {name!r}")
+    return {name: value for name, _, value in pairs}
+
+
+@contextmanager
+def session(name: str, master: str) -> Iterator[SparkSession]:
+    """A session of Spark that ends with the block, unless this process had one before. Raises as ``local_session``."""
+    from pointsman.pipeline import local_session
+
+    if _running():
+        yield local_session(name, master)
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        with doing("Starting Spark …"):
+            spark = local_session(name, master)
+        try:
+            # What goes wrong is told in one sentence, and not in pages of Java as well.
+            spark.sparkContext.setLogLevel("FATAL")
+            yield spark
+        finally:
+            spark.stop()
+
+
+def _running() -> bool:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        return False
+    return SparkSession.getActiveSession() is not None
+
+
+@contextmanager
+def doing(what: str) -> Iterator[None]:
+    """Shows on the standard error stream what is going on, as long as it does, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield

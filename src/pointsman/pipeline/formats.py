@@ -1,0 +1,194 @@
+"""Messages read from and written to any format that Spark knows, by its name and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, NamedTuple
+
+from pointsman.errors import InputError, MissingExtraError
+from pointsman.pipeline.columns import find
+from pointsman.pipeline.json_lines import STAGE, Lines, Place, read_lines
+from pointsman.pipeline.problem import is_fine, with_problem, with_problems
+from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.spark_errors import spark_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMATS = {
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".orc": "orc",
+    ".avro": "avro",
+    ".db": "pointsman",
+}
+"""By the ending of a file's name."""
+COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
+CORRUPT = "_corrupt_record"
+NO_OPTIONS: Mapping[str, str] = {}
+
+
+class Archive(NamedTuple):
+    """Messages that were read, and the lines they were in, if they were read from JSON Lines."""
+
+    messages: DataFrame
+    lines: Lines | None = None
+
+    def place(self, position: int) -> Place | None:
+        """The file and the line of the message with this ``position``, where that is known."""
+        return None if self.lines is None else self.lines.place(position)
+
+
+def read_messages(
+    spark: SparkSession, path: str | Path, format_name: str | None = None, options: Mapping[str, str] = NO_OPTIONS
+) -> DataFrame:
+    """The messages of a file or folder, for ``pipeline.route``; as ``read_archive``."""
+    return read_archive(spark, path, format_name, options).messages
+
+
+def read_archive(
+    spark: SparkSession, path: str | Path, format_name: str | None = None, options: Mapping[str, str] = NO_OPTIONS
+) -> Archive:
+    """The messages of a file or folder, in any format of Spark; without a format, the one that ``format_of`` finds.
+
+    ``json`` is that of the project, JSON Lines as ``read_lines`` reads them; with the option ``schema`` (such as
+    ``subject string, amount double``) it is Spark's own. ``pointsman`` is the queue, by the path of its file. In CSV
+    the first line has the names of the columns, unless the options say otherwise. Where ``metadata`` is text it is read
+    as a JSON object, and ``time`` as a timestamp.
+
+    What cannot be read so has a ``problem`` with the stage ``receive`` and the code ``bad-message``; no row is left
+    out. Raises ``InputError``: ``no-file``, ``bad-usage`` for a format that cannot be told, ``spark-failed`` for
+    anything else that Spark refuses; and ``MissingExtraError`` without pyspark.
+    """
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("spark", "pyspark") from None
+    name = format_of(path) if format_name is None else format_name
+    own = dict(options)
+    schema = own.pop("schema", None)
+    with spark_errors(str(path)):
+        if name == "json" and schema is None:
+            lines = read_lines(spark, str(path), own)
+            return Archive(lines.messages, lines)
+        if name == "pointsman":
+            register(spark)
+        return Archive(_fit(_load(spark, str(path), name, own, schema)))
+
+
+def format_of(path: str | Path) -> str:
+    """The format that the names of a file, or of the files in a folder, end with.
+
+    Raises ``InputError``: ``no-file`` if there is nothing there, ``bad-usage`` if they end with none that is known here
+    or with several.
+    """
+    here = Path(path)
+    if "://" not in str(path) and not here.exists():
+        raise InputError("no-file", "it cannot be read: there is no such file or folder", file=str(path))
+    if here.is_dir() and (here / "_delta_log").is_dir():
+        return "delta"
+    names: Iterable[PurePath] = _files(here) if here.is_dir() else [here]
+    found = {_ending(name) for name in names}
+    if len(found) != 1 or None in found:
+        known = ", ".join(FORMATS)
+        problem = "no format can be told from its name" if len(found) < 2 else "its files have several formats"
+        raise InputError("bad-usage", f"{problem} (known endings: {known}): name the format", file=str(path))
+    return str(found.pop())
+
+
+def write_frame(
+    frame: DataFrame,
+    path: str | Path,
+    format_name: str = "parquet",
+    options: Mapping[str, str] = NO_OPTIONS,
+    partition_by: tuple[str, ...] = (),
+) -> None:
+    """Writes rows into a new folder, in any format of Spark, with a folder in it for each value of the columns named.
+
+    In ``json`` and ``csv``, which have no binary values, ``body`` is text; one that is not UTF-8 is in ``body_base64``
+    instead. In ``csv``, maps and structs are JSON. Raises ``InputError`` (``spark-failed``); what was written until
+    then is left there.
+    """
+    with spark_errors(str(path)):
+        shown = _as_text(frame, nested=format_name != "csv") if format_name in ("json", "csv") else frame
+        chosen = {"header": "true", "escape": '"', **options} if format_name == "csv" else options
+        shown.write.format(format_name).options(**chosen).partitionBy(*partition_by).save(str(path))
+
+
+def _load(spark: SparkSession, path: str, name: str, options: dict[str, str], schema: str | None) -> DataFrame:
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    reader = spark.read.format(name).options(**options)
+    if name not in ("json", "csv"):
+        return (reader if schema is None else reader.schema(schema)).load(path)
+    if name == "csv":
+        reader = reader.options(**{"header": "true", "escape": '"', "columnPruning": "false", **options})
+    kind = reader.load(path).schema if schema is None else StructType.fromDDL(schema)
+    if not isinstance(kind, StructType):
+        raise InputError("bad-usage", f"the option 'schema' has no columns with names: {schema!r}")
+    read = reader.schema(StructType([*kind.fields, StructField(CORRUPT, StringType())]))
+    loaded = read.options(mode="PERMISSIVE", columnNameOfCorruptRecord=CORRUPT).load(path)
+    return _with_corrupt(loaded)
+
+
+def _with_corrupt(loaded: DataFrame) -> DataFrame:
+    """The rows with a problem where one could not be read; its text is the body then."""
+    from pyspark.sql import functions as sf
+
+    corrupt = loaded[CORRUPT]
+    frame = with_problem(loaded, STAGE, "bad-message", sf.lit("the row is not as the columns say"), corrupt.isNotNull())
+    body = find(frame, "body")
+    kept = corrupt if body is None else sf.coalesce(corrupt.cast(frame.schema[body].dataType), frame[body])
+    return frame.withColumn(body or "body", kept).drop(CORRUPT)
+
+
+def _fit(frame: DataFrame) -> DataFrame:
+    """The rows with ``metadata`` as a map and ``time`` as a timestamp, where they are texts."""
+    from pyspark.sql import functions as sf
+
+    made = with_problems(frame)
+    for field, what in (("metadata", "a JSON object of texts"), ("time", "a time")):
+        name = find(made, field)
+        if name is None or made.schema[name].dataType.simpleString() != "string":
+            continue
+        text = made[name]
+        read = sf.from_json(text, "map<string,string>") if field == "metadata" else sf.try_to_timestamp(text)
+        reason = sf.concat(sf.lit(f"{field} is not {what}: "), text)
+        made = with_problem(made, STAGE, "bad-message", reason, text.isNotNull() & read.isNull())
+        made = made.withColumn(name, sf.when(is_fine(made), read))
+    return made
+
+
+def _as_text(frame: DataFrame, *, nested: bool) -> DataFrame:
+    """The rows as formats of text can hold them."""
+    from pyspark.sql import functions as sf
+
+    shown = frame
+    for field in frame.schema.fields:
+        column = frame[field.name]
+        kind = field.dataType.typeName()
+        if kind == "binary":
+            text = column.cast("string")
+            shown = shown.withColumn(f"{field.name}_base64", sf.when(~sf.is_valid_utf8(text), sf.base64(column)))
+            shown = shown.withColumn(field.name, sf.when(sf.is_valid_utf8(text), text))
+        elif kind in ("map", "struct", "array") and not nested:
+            shown = shown.withColumn(field.name, sf.to_json(column))
+    return shown
+
+
+def _files(folder: Path) -> Iterable[PurePath]:
+    """The files that Spark reads of a folder."""
+    return (
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+    )
+
+
+def _ending(path: PurePath) -> str | None:
+    name = path.with_suffix("") if path.suffix in COMPRESSED else path
+    return FORMATS.get(name.suffix.lower())

@@ -1,0 +1,154 @@
+"""One batch, from files to files: messages are routed by a table, and what became of each of them is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pointsman.errors import InputError
+from pointsman.pipeline.columns import find
+from pointsman.pipeline.formats import NO_OPTIONS, write_frame
+from pointsman.pipeline.new_folder import new_folder
+from pointsman.pipeline.problem import PROBLEM
+from pointsman.pipeline.route import DELIVERED, OUTCOME, QUARANTINED, UNROUTED, Routed, route
+from pointsman.pipeline.spark_errors import spark_errors
+from pointsman.table.routing_table import RoutingTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MESSAGE = "pointsman_message"
+TAKEN = ("route", "destination", "delivery_id", "outcome", "original_subject", "routes")
+"""Columns that routing adds."""
+REPORT = "report.json"
+
+
+class Sent(NamedTuple):
+    """How many deliveries a route made to a destination."""
+
+    route: str
+    destination: str
+    deliveries: int
+
+
+class SetAside(NamedTuple):
+    """How many messages a stage could do nothing with, and the reason that one of them has."""
+
+    stage: str
+    code: str
+    messages: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReport:
+    """What became of the messages of a batch."""
+
+    table: str
+    """The hash of the table."""
+    environment: str | None
+    read: int
+    delivered: int
+    """Messages with at least one delivery."""
+    quarantined: int
+    unrouted: int
+    sent: tuple[Sent, ...]
+    set_aside: tuple[SetAside, ...]
+
+    @property
+    def deliveries(self) -> int:
+        """All of them."""
+        return sum(each.deliveries for each in self.sent)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {
+            "table": self.table,
+            "environment": self.environment,
+            "messages": {
+                "read": self.read,
+                "delivered": self.delivered,
+                "quarantined": self.quarantined,
+                "unrouted": self.unrouted,
+            },
+            "deliveries": self.deliveries,
+            "sent": [each._asdict() for each in self.sent],
+            "quarantine": [each._asdict() for each in self.set_aside],
+        }
+
+
+def route_files(
+    messages: DataFrame,
+    table: RoutingTable,
+    out: Path,
+    *,
+    format_name: str = "parquet",
+    options: Mapping[str, str] = NO_OPTIONS,
+    principal: str | None = None,
+    overwrite: bool = False,
+) -> BatchReport:
+    """Routes the messages and writes the folders ``deliveries``, ``quarantine`` and ``unrouted``, and ``report.json``.
+
+    Deliveries have a folder for each destination. The folder ``out`` appears when all is written; after a failure there
+    is what was there before. Raises ``InputError``: ``bad-usage`` for messages with a column that routing adds,
+    ``folder-exists``, ``spark-failed``, and ``uneven-batch`` if the messages do not add up; then nothing is kept.
+    """
+    from pyspark import StorageLevel
+    from pyspark.sql import functions as sf
+
+    for name in TAKEN:
+        if find(messages, name) is not None:
+            raise InputError("bad-usage", f"messages have a column {name!r}, which routing adds; rename it first")
+    with new_folder(out, overwrite=overwrite) as draft, spark_errors(str(out)):
+        numbered = messages.withColumn(MESSAGE, sf.monotonically_increasing_id())
+        rows = route(numbered, table, principal=principal).rows.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            report = _count(messages.count(), rows, table)
+            routed = Routed(rows.drop(MESSAGE))
+            write_frame(routed.deliveries, draft / "deliveries", format_name, options, ("destination",))
+            write_frame(routed.quarantine, draft / "quarantine", format_name, options)
+            write_frame(routed.unrouted, draft / "unrouted", format_name, options)
+        finally:
+            rows.unpersist()
+        (draft / REPORT).write_text(json.dumps(report.as_dict(), ensure_ascii=False, indent=2) + "\n", "utf-8")
+    return report
+
+
+def _count(read: int, rows: DataFrame, table: RoutingTable) -> BatchReport:
+    from pyspark.sql import functions as sf
+
+    problem = rows[PROBLEM]
+    keys = [OUTCOME, "route", "destination", "stage", "code"]
+    marked = rows.select(
+        OUTCOME,
+        "route",
+        "destination",
+        problem["stage"].alias("stage"),
+        problem["code"].alias("code"),
+        problem["reason"].alias("reason"),
+    )
+    groups = marked.groupBy(*keys).agg(sf.count("*").alias("rows"), sf.min("reason").alias("reason")).collect()
+    messages = rows.groupBy(OUTCOME).agg(sf.count_distinct(MESSAGE).alias("messages")).collect()
+    counted = {row[OUTCOME]: row["messages"] for row in messages}
+    sent = [Sent(row["route"], row["destination"], row["rows"]) for row in groups if row[OUTCOME] == DELIVERED]
+    aside = [
+        SetAside(row["stage"], row["code"], row["rows"], row["reason"]) for row in groups if row[OUTCOME] == QUARANTINED
+    ]
+    report = BatchReport(
+        table.hash,
+        table.environment,
+        read,
+        counted.get(DELIVERED, 0),
+        counted.get(QUARANTINED, 0),
+        counted.get(UNROUTED, 0),
+        tuple(sorted(sent, key=lambda each: (-each.deliveries, each.route, each.destination))),
+        tuple(sorted(aside, key=lambda each: (-each.messages, each.stage, each.code))),
+    )
+    parts = (report.delivered, report.quarantined, report.unrouted)
+    if sum(parts) != read:
+        problem_text = f"{read} messages were read, but {' + '.join(map(str, parts))} = {sum(parts)} have an outcome"
+        raise InputError("uneven-batch", problem_text)
+    return report

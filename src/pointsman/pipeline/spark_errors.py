@@ -1,0 +1,36 @@
+"""What Spark raises, as errors of this project: a code, one sentence, and no pages of Java."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pointsman.errors import InputError
+
+NO_FILE = ("PATH_NOT_FOUND", "FAILED_READ_FILE.FILE_NOT_EXIST")
+
+
+@contextmanager
+def spark_errors(place: str) -> Iterator[None]:
+    """Turns what Spark raises within into ``InputError``: ``no-file`` or ``spark-failed``, with this place as the file.
+
+    Errors of this project pass as they are.
+    """
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        if (error.getCondition() or "").startswith(NO_FILE):
+            raise InputError("no-file", "it cannot be read: there is no such file or folder", file=place) from error
+        raise InputError("spark-failed", _first_line(str(error)), file=place) from error
+    except Py4JJavaError as error:
+        raise InputError("spark-failed", _first_line(str(error.java_exception.toString())), file=place) from error
+
+
+def _first_line(text: str) -> str:
+    """The first line with text, without the name of a class of Java."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "it said nothing")
+    return re.sub(r"^(?:[a-z]\w*\.)+\w+: ", "", line)
