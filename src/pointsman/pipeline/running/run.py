@@ -31,27 +31,28 @@ def run(
     tell: Tell,
     *,
     master: str | None = None,
-    spark_settings: dict[str, object] | None = None,
+    spark: SparkSession | None = None,
     watch: Callable[[Totals, list[Any]], None] | None = None,
 ) -> Totals:
     """Runs a pipeline until its source is at its end, or it is told to stop; gives what came of it.
 
     ``tell`` is called with each thing that happened, ``watch`` now and then with the totals and the queries. SIGTERM
-    and SIGINT let the batch that is under way finish. Raises what a query failed with, as ``InputError``.
+    and SIGINT let the batch that is under way finish. A session that is given is not ended. Raises what a query failed
+    with, as ``InputError`` (``query-failed``).
     """
     written = pipeline.written
     checkpoint = Path(pipeline.at(written.checkpoint))
     tables = Tables(Path(pipeline.at(written.table)), written.environment, checkpoint, tell)
-    settings = {**written.spark, **(spark_settings or {})}
-    spark = local_session("pointsman", master or written.master, **settings)
-    register(spark)
+    session = spark or local_session("pointsman", master or written.master, **written.spark)
+    register(session)
     runner = BatchRunner(pipeline, tables, checkpoint, tell)
     try:
-        queries = _start(spark, pipeline, tables, runner, checkpoint, tell)
+        queries = _start(session, pipeline, tables, runner, checkpoint, tell)
         with _stopping() as stop:
             _watch(queries, runner.totals, stop, watch)
     finally:
-        spark.stop()
+        if spark is None:
+            session.stop()
     return runner.totals
 
 

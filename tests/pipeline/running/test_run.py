@@ -1,0 +1,123 @@
+"""A pipeline that runs: from files to files, over restarts and new versions of its table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pointsman.pipeline.running.run import run
+from pointsman.pipeline.running.settings import PipelineFile
+from pointsman.store.queue import Queue
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from pointsman.pipeline.running.batch import Totals
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+TABLE = """
+destinations:
+  desk:
+  archive: {type: queue, options: {path: archive.db}}
+  broken:
+routes:
+  - {name: large, pattern: "orders.>", strategy: content, when: "metadata['size'] = 'large'", destinations: [desk]}
+  - {name: mail, pattern: "mail.*", strategy: balanced, balance: round-robin, destinations: [first, second]}
+  - {name: archive, pattern: "orders.>", destinations: [archive]}
+  - {name: broken, pattern: "broken.>", destinations: [broken]}
+sagas:
+  order:
+    starts: [{on: orders.created, to: waiting}]
+    states:
+      waiting: {edges: [{on: orders.paid, to: done}], timeout: {after: 60, to: late, send: [orders.remind]}}
+      late: {final: true}
+      done: {final: true}
+"""
+PIPELINE = """
+table: table.yaml
+source: {path: in}
+destinations:
+  broken: {path: blocked/below}
+"""
+
+
+class Case:
+    """A pipeline in a folder of its own."""
+
+    def __init__(self, folder: Path, spark: SparkSession) -> None:
+        self.folder = folder
+        self.told: list[tuple[str, dict[str, Any]]] = []
+        self._spark = spark
+        (folder / "in").mkdir()
+        (folder / "table.yaml").write_text(TABLE)
+        (folder / "pipeline.yaml").write_text(PIPELINE)
+        (folder / "blocked").write_text("where a folder should be")
+
+    def add(self, name: str, *lines: dict[str, Any] | str) -> None:
+        """One more file of messages."""
+        texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+        (self.folder / "in" / name).write_text("\n".join(texts) + "\n")
+
+    def run(self) -> Totals:
+        """Runs it to the end of what is there."""
+        file = PipelineFile.load(self.folder / "pipeline.yaml")
+        return run(file, lambda what, **fields: self.told.append((what, fields)), spark=self._spark)
+
+    def read(self, *path: str) -> list[dict[str, Any]]:
+        """The rows of a folder of JSON files."""
+        files = sorted(self.folder.joinpath("out", *path).rglob("*.json"))
+        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def test_a_pipeline_routes_files_and_goes_on_where_it_stopped(tmp_path: Path, spark: SparkSession) -> None:
+    """Everything that was read is delivered, quarantined or unrouted; a second run takes up what is new."""
+    case = Case(tmp_path, spark)
+    case.add(
+        "1.json",
+        {"subject": "orders.created", "id": "1", "metadata": {"size": "large"}, "time": "2026-01-01T00:00:00Z"},
+        {"subject": "orders.new", "id": "2", "body": "two laptops"},
+        {"subject": "mail.a", "id": "3"},
+        {"subject": "bad..subject", "id": "4"},
+        {"subject": "nobody", "id": "5"},
+        "this is no message",
+        {"subject": "broken.x", "id": "6"},
+    )
+    totals = case.run()
+    assert totals.messages == 7
+    assert dict(totals.deliveries) == {
+        ("large", "desk"): 1,
+        ("archive", "archive"): 2,
+        ("mail", "first"): 1,
+        ("broken", "broken"): 1,
+    }
+    assert dict(totals.quarantined) == {("resolve", "empty-token"): 1, ("receive", "bad-message"): 1}
+    assert totals.unrouted == 1
+    assert dict(totals.failed) == {"broken": 1}
+    assert [row["id"] for row in case.read("deliveries", "batch=0", "destination=desk")] == ["1"]
+    assert [row["id"] for row in case.read("unrouted")] == ["5"]
+    assert {row["problem"]["code"] for row in case.read("quarantined")} == {"empty-token", "bad-message"}
+    dead = spark.read.parquet(str(tmp_path / "out" / "dead" / "broken")).collect()
+    assert [(row["id"], bool(row["reason"])) for row in dead] == [("6", True)]
+    with Queue(tmp_path / "archive.db") as queue:
+        assert sorted(message.id for message in queue.messages()) == ["1/archive/archive", "2/archive/archive"]
+
+    (tmp_path / "table.yaml").write_text(TABLE.replace("[first, second]", "[first, second, third]"))
+    case.add("2.json", {"subject": "mail.b", "id": "7"}, {"subject": "mail.c", "id": "8"})
+    again = case.run()
+    assert again.messages == 2
+    assert dict(again.deliveries) == {("mail", "second"): 1, ("mail", "third"): 1}
+
+
+def test_a_saga_times_out_by_the_times_of_the_messages(tmp_path: Path, spark: SparkSession) -> None:
+    """The command that it sends then is among what was followed."""
+    case = Case(tmp_path, spark)
+    case.add("1.json", {"subject": "orders.created", "id": "1", "time": "2026-01-01T00:00:00Z"})
+    case.run()
+    case.add("2.json", {"subject": "nobody", "id": "2", "time": "2026-01-01T01:00:00Z"})
+    case.run()
+    commands = case.read("followed")
+    assert [row["subject"] for row in commands if row.get("subject")] == ["orders.remind"]
