@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
@@ -31,11 +31,28 @@ AT_ONCE = 25
 """Tables whose translations are in one expression."""
 
 
+def plain(dialect: str, *rules: tuple[str, ...]) -> dict[str, Any]:
+    """A table of translations alone, each with a dialect of its own if it names one."""
+    keys = ("from", "to", "dialect")
+    return {"dialect": dialect, "translations": [dict(zip(keys, rule, strict=False)) for rule in rules]}
+
+
+CORNERS: list[tuple[dict[str, Any], list[str]]] = [
+    (plain("mqtt", ("+/#", "x/$1/#"), ("#", "all/#")), ["$s/a", "a/$s", "$", "a", "/", "a/+", "a/b/c", "", "a\x00"]),
+    (plain("mqtt", ("a/+", "$1"), ("a/#", "#")), ["a/", "a", "a//", "a/b", "b"]),
+    (plain("amqp", ("", "empty"), ("*", ""), ("#", "$1.end")), ["", "a", ".", "a.b", "x" * 255, "x" * 256, "." * 252]),
+    (plain("amqp", ("a.*", "longer.$1"), ("a.#", "b")), ["a." + "x" * 250, "a." + "x" * 248, "a." + "é" * 125, "a"]),
+    (
+        plain("nats", ("a.>", "b.>"), ("+/#", "m/#", "mqtt"), ("#", "r.#", "amqp")),
+        ["a.b/c", "a b/c", "a", "*", "a.*", "a.>", "", "a.\x00", "a..b", ".a", "a.", "a.b*", "é" * 200, "a.\x85\u2028"],
+    ),
+]
+"""Tables that the functions of Spark can do, and subjects at the edges of what they match."""
+
+
 def table_of(*rules: tuple[str, str], dialect: str = "nats") -> RoutingTable:
     """A table of translations alone."""
-    return RoutingTable.from_plain(
-        {"dialect": dialect, "translations": [{"from": source, "to": target} for source, target in rules]}
-    )
+    return RoutingTable.from_plain(plain(dialect, *rules))
 
 
 def sent(spark: SparkSession, *subjects: str | None) -> DataFrame:
@@ -75,7 +92,7 @@ def in_both_ways(
 @pytest.mark.parametrize("job", range(-(-TABLES // AT_ONCE)))
 def test_the_functions_of_spark_make_of_a_subject_what_decide_makes_of_it(spark: SparkSession, job: int) -> None:
     """On generated tables, which are all in one expression: it chooses by the number of the table."""
-    cases = generated.several(generated.translated(generated.PLAIN), min(AT_ONCE, TABLES - job * AT_ONCE))
+    cases = CORNERS + generated.several(generated.translated(generated.PLAIN), min(AT_ONCE, TABLES - job * AT_ONCE))
     tables = [_without_the_others(plain) for plain, _ in cases]
     plans = [stage._plans(table) for table in tables]
     assert all(isinstance(each, list) for each in plans)
@@ -128,6 +145,11 @@ def test_the_stage_does_what_decide_does(spark: SparkSession) -> None:
 
 @settings(max_examples=settings().max_examples // 2)
 @given(generated.translated())
+@example(CORNERS[0])
+@example(CORNERS[1])
+@example(CORNERS[2])
+@example(CORNERS[3])
+@example(CORNERS[4])
 def test_what_goes_to_python_comes_back_as_decide_has_it(case: tuple[dict[str, Any], list[str]]) -> None:
     """Without Spark, so many more of them; null where the subject stays."""
     table = RoutingTable.from_plain(case[0])
