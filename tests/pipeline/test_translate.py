@@ -211,9 +211,7 @@ def test_a_table_without_translations_changes_nothing(spark: SparkSession) -> No
     ("dialect", "source", "target", "subject"),
     [
         ("amqp", "a.*", "longer.$1", "a." + "x" * 250),
-        ("amqp", "a.*", "longer.$1", "a." + "é" * 126),
         ("mqtt", "a/#", "#", "a"),
-        ("mqtt", "a/+", "$1", "a/"),
         ("mqtt", "a/#", "longer/#", "a/" + "x" * 65_530),
     ],
 )
@@ -233,21 +231,18 @@ def test_other_columns_and_rows_with_a_problem_stay_as_they_are(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The spelling of the column of the subject, NULL and bytes that are no text among them."""
-    schema = "`a.b` map<string,int>, SUBJECT string, Number int, problem struct<stage:string,code:string,reason:string>"
+    schema = "`a.b` map<string,int>, SUBJECT binary, Number int, problem struct<stage:string,code:string,reason:string>"
     known = ("authorize", "publish-refused", "no")
-    rows = [({"x": 1}, "a.b", 0, None), (None, "a.b", 1, known), (None, None, 2, None)]
-    broken = sf.lit(bytearray(b"a.\xff")).cast("string")
-    messages = spark.createDataFrame(rows, schema)
-    messages = messages.unionByName(messages.limit(1).withColumn("SUBJECT", broken).withColumn("Number", sf.lit(3)))
+    rows = [({"x": 1}, b"a.b", 0, None), (None, b"a.b", 1, known), (None, None, 2, None), (None, b"a.\xff", 3, None)]
+    messages = spark.createDataFrame(rows, schema).coalesce(1).withColumn("SUBJECT", sf.col("SUBJECT").cast("string"))
     for found in in_both_ways(monkeypatch, messages, table_of(("a.*", "b.$1"))):
         assert found.columns == ["a.b", "SUBJECT", "Number", "problem", "original_subject"]
-        same = found.select("`a.b`", sf.hex("SUBJECT"), "Number", "problem", sf.hex("original_subject"))
-        new, old, raw = b"b.b".hex().upper(), b"a.b".hex().upper(), b"a.\xff".hex().upper()
-        assert sorted(map(tuple, same.collect()), key=lambda row: row[2]) == [
-            ({"x": 1}, new, 0, None, old),
-            (None, old, 1, known, old),
+        raw = found.withColumns({name: sf.col(name).cast("binary") for name in ("SUBJECT", "original_subject")})
+        assert sorted(map(tuple, raw.collect()), key=lambda row: row[2]) == [
+            ({"x": 1}, b"b.b", 0, None, b"a.b"),
+            (None, b"a.b", 1, known, b"a.b"),
             (None, None, 2, None, None),
-            ({"x": 1}, raw, 3, None, raw),
+            (None, b"a.\xff", 3, None, b"a.\xff"),
         ]
 
 
