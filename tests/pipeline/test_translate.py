@@ -14,10 +14,12 @@ from hypothesis import example, given, settings
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from pointsman.errors import InputError, SubjectError, TemplateError
+from pointsman.errors import InputError, MissingExtraError, SubjectError, TemplateError
 from pointsman.message import Message
 from pointsman.patterns import DIALECTS
+from pointsman.pipeline.authorize import authorize
 from pointsman.pipeline.native_translation import fault, tokens_of, translated
+from pointsman.pipeline.subject_map import map_texts
 from pointsman.pipeline.template_plan import TemplatePlan, no_subject, plan_template
 from pointsman.pipeline.translate import translate, translations, way
 from pointsman.table.routing_table import RoutingTable
@@ -160,6 +162,27 @@ def test_what_goes_to_python_comes_back_as_decide_has_it(case: tuple[dict[str, A
             assert made is None
         else:
             assert (new or subject if new != "" else new, subject, reason) == expected(table, subject)
+
+
+def test_each_subject_is_asked_about_once_in_a_batch() -> None:
+    """However often it comes; a null is not asked about."""
+    asked = []
+
+    def ask(text: str) -> str:
+        asked.append(text)
+        return text * 2
+
+    assert map_texts(pa.array(["a", None, "b", "a"]), ask, pa.string()).to_pylist() == ["aa", None, "bb", "aa"]
+    assert asked == ["a", "b"]
+    assert len(map_texts(pa.array([], pa.string()), ask, pa.string())) == 0
+
+
+def test_without_spark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By each of the two stages that begin a pipeline."""
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    for call in (translate, authorize):
+        with pytest.raises(MissingExtraError, match=r"pointsman\[spark\]"):
+            call(None, table_of())
 
 
 @pytest.mark.parametrize(
