@@ -221,7 +221,7 @@ def test_where_there_is_no_change_every_message_goes_where_it_went(before: str, 
     over = MessageDiff(old, new)
     for number, subject in enumerate(SUBJECTS):
         over.add(Message(subject), number)
-    if over.differing:
+    if over.found.differing:
         assert list(diff_tables(old, new))
     assert not list(diff_tables(old, table(before)))
 
@@ -231,9 +231,15 @@ def test_deliveries_gained_and_lost_are_counted_with_examples() -> None:
     over = MessageDiff(table(route(pattern="a.*")), table(route(pattern="*.b", destinations=["x", "y"])))
     for number, subject in enumerate(["a.b", "a.c", "c.b", "d.b", "e.f"], 1):
         over.add(Message(subject), number)
-    assert over.as_dict() == {
-        "messages": 5,
+    over.add(Message("a..b"), 6)
+    assert over.found.as_dict() == {
+        "messages": 6,
         "differing": 4,
+        "kept": 1,
+        "gained": 5,
+        "lost": 1,
+        "refused_before": 1,
+        "refused_after": 1,
         "shifts": [
             {
                 "effect": "gained",
@@ -270,4 +276,4 @@ def test_the_same_balance_on_both_sides_makes_no_difference() -> None:
     over = MessageDiff(table(text), table(text))
     for number in range(5):
         over.add(Message("a.b"), number)
-    assert (over.messages, over.differing) == (5, 0)
+    assert (over.found.messages, over.found.differing, over.found.kept) == (5, 0, 5)

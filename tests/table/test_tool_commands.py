@@ -177,6 +177,8 @@ def test_diff_shows_what_changed_and_for_which_messages(shell: Shell) -> None:
         "2 of 2 messages are delivered in another way",
         "lost      two -> y  1  b.7 (line 1)",
         "gained    two -> y  1  c (line 2)",
+        "before    1 deliveries = 0 kept + 1 lost; 0 messages refused",
+        "after     1 deliveries = 0 kept + 1 gained; 0 messages refused",
     ]
     found = json.loads(shell.run("table", "diff", "table.yaml", "new.yaml", "--json").output)
     assert [change["effect"] for change in found["changes"]] == ["widened", "moved"]

@@ -76,14 +76,16 @@ def _show(report: BatchReport, out: Path) -> None:
         ["route", "destination", "deliveries"], [(*each[:2], f"{each.deliveries:,}") for each in report.sent], right=2
     )
     _columns(
-        ["quarantined at", "code", "messages", "for example"],
-        [(each.stage, each.code, f"{each.messages:,}", each.reason) for each in report.set_aside],
+        ["quarantined at", "code", "rows", "for example"],
+        [(each.stage, each.code, f"{each.rows:,}", each.reason) for each in report.set_aside],
         right=2,
     )
     typer.echo(
         f"\n{report.read:,} messages read = {report.delivered:,} delivered + {report.quarantined:,} quarantined"
         f" + {report.unrouted:,} unrouted; {report.deliveries:,} deliveries"
     )
+    if report.partly:
+        typer.echo(f"{report.partly:,} of those delivered are in the quarantine as well, for another route")
     typer.echo(f"written to {out}: deliveries, quarantine, unrouted, report.json")
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pointsman.errors import InputError
-from pointsman.pipeline.columns import find
 from pointsman.pipeline.formats import NO_OPTIONS, write_frame
 from pointsman.pipeline.new_folder import new_folder
 from pointsman.pipeline.problem import PROBLEM
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MESSAGE = "pointsman_message"
-TAKEN = ("route", "destination", "delivery_id", "outcome", "original_subject", "routes")
-"""Columns that routing adds."""
 REPORT = "report.json"
 
 
@@ -35,11 +32,14 @@ class Sent(NamedTuple):
 
 
 class SetAside(NamedTuple):
-    """How many messages a stage could do nothing with, and the reason that one of them has."""
+    """How many rows of the quarantine a stage has made, and the reason that one of them has.
+
+    A message has one, or one for each route that could not choose a destination.
+    """
 
     stage: str
     code: str
-    messages: int
+    rows: int
     reason: str
 
 
@@ -54,7 +54,10 @@ class BatchReport:
     delivered: int
     """Messages with at least one delivery."""
     quarantined: int
+    """Messages without a delivery that something is wrong with."""
     unrouted: int
+    partly: int
+    """Messages that are delivered by one route, and quarantined by another that could not choose a destination."""
     sent: tuple[Sent, ...]
     set_aside: tuple[SetAside, ...]
 
@@ -73,6 +76,7 @@ class BatchReport:
                 "delivered": self.delivered,
                 "quarantined": self.quarantined,
                 "unrouted": self.unrouted,
+                "partly": self.partly,
             },
             "deliveries": self.deliveries,
             "sent": [each._asdict() for each in self.sent],
@@ -93,15 +97,12 @@ def route_files(
     """Routes the messages and writes the folders ``deliveries``, ``quarantine`` and ``unrouted``, and ``report.json``.
 
     Deliveries have a folder for each destination. The folder ``out`` appears when all is written; after a failure there
-    is what was there before. Raises ``InputError``: ``bad-usage`` for messages with a column that routing adds,
-    ``folder-exists``, ``spark-failed``, and ``uneven-batch`` if the messages do not add up; then nothing is kept.
+    is what was there before. Raises what ``route`` raises, and ``InputError``: ``folder-exists``, ``spark-failed``, and
+    ``uneven-batch`` if the messages do not add up.
     """
     from pyspark import StorageLevel
     from pyspark.sql import functions as sf
 
-    for name in TAKEN:
-        if find(messages, name) is not None:
-            raise InputError("bad-usage", f"messages have a column {name!r}, which routing adds; rename it first")
     with new_folder(out, overwrite=overwrite) as draft, spark_errors(str(out)):
         numbered = messages.withColumn(MESSAGE, sf.monotonically_increasing_id())
         rows = route(numbered, table, principal=principal).rows.persist(StorageLevel.MEMORY_AND_DISK)
@@ -120,19 +121,20 @@ def route_files(
 def _count(read: int, rows: DataFrame, table: RoutingTable) -> BatchReport:
     from pyspark.sql import functions as sf
 
-    problem = rows[PROBLEM]
+    problem, sends = rows[PROBLEM], rows[OUTCOME] == DELIVERED
     keys = [OUTCOME, "route", "destination", "stage", "code"]
     marked = rows.select(
         OUTCOME,
-        "route",
+        sf.when(sends, rows["route"]).alias("route"),
         "destination",
         problem["stage"].alias("stage"),
         problem["code"].alias("code"),
         problem["reason"].alias("reason"),
     )
     groups = marked.groupBy(*keys).agg(sf.count("*").alias("rows"), sf.min("reason").alias("reason")).collect()
-    messages = rows.groupBy(OUTCOME).agg(sf.count_distinct(MESSAGE).alias("messages")).collect()
-    counted = {row[OUTCOME]: row["messages"] for row in messages}
+    outcomes = rows.groupBy(MESSAGE).agg(sf.sort_array(sf.collect_set(OUTCOME)).alias("outcomes"))
+    counted = {tuple(row["outcomes"]): row["count"] for row in outcomes.groupBy("outcomes").count().collect()}
+    partly = counted.get((DELIVERED, QUARANTINED), 0)
     sent = [Sent(row["route"], row["destination"], row["rows"]) for row in groups if row[OUTCOME] == DELIVERED]
     aside = [
         SetAside(row["stage"], row["code"], row["rows"], row["reason"]) for row in groups if row[OUTCOME] == QUARANTINED
@@ -141,11 +143,12 @@ def _count(read: int, rows: DataFrame, table: RoutingTable) -> BatchReport:
         table.hash,
         table.environment,
         read,
-        counted.get(DELIVERED, 0),
-        counted.get(QUARANTINED, 0),
-        counted.get(UNROUTED, 0),
+        counted.get((DELIVERED,), 0) + partly,
+        counted.get((QUARANTINED,), 0),
+        counted.get((UNROUTED,), 0),
+        partly,
         tuple(sorted(sent, key=lambda each: (-each.deliveries, each.route, each.destination))),
-        tuple(sorted(aside, key=lambda each: (-each.messages, each.stage, each.code))),
+        tuple(sorted(aside, key=lambda each: (-each.rows, each.stage, each.code))),
     )
     parts = (report.delivered, report.quarantined, report.unrouted)
     if sum(parts) != read:

@@ -9,7 +9,7 @@ from pointsman.errors import InputError, MissingExtraError
 from pointsman.pipeline.columns import FIELDS, find
 from pointsman.pipeline.formats import Archive
 from pointsman.pipeline.problem import PROBLEM, with_problems
-from pointsman.pipeline.route import OUTCOME, QUARANTINED, route
+from pointsman.pipeline.route import DELIVERED, OUTCOME, route
 from pointsman.pipeline.spark_errors import spark_errors
 from pointsman.table.diff_messages import EXAMPLES, Comparison, Effect, Example
 from pointsman.table.routing_table import RoutingTable
@@ -21,6 +21,8 @@ POSITION = "position"
 DELIVERY = ("route", "destination", "subject")
 BROKEN = ("receive", "translate")
 """Stages whose problems ``decide`` raises as errors, or that come before it."""
+REFUSING = ("authorize", "resolve")
+"""Stages that refuse a message as ``decide`` does."""
 SIDES = ("before", "after")
 
 
@@ -55,8 +57,8 @@ def _side(messages: DataFrame, table: RoutingTable, number: int) -> DataFrame:
     from pyspark.sql import functions as sf
 
     rows = route(messages, table).rows
-    sent = rows[OUTCOME] == "delivered"
-    broken = rows[PROBLEM]["stage"].isin(*BROKEN)
+    sent = rows[OUTCOME] == DELIVERED
+    broken, refused = rows[PROBLEM]["stage"].isin(*BROKEN), rows[PROBLEM]["stage"].isin(*REFUSING)
     shown = sf.struct(sf.col(POSITION), rows[PROBLEM]["code"], rows[PROBLEM]["reason"])
     name = find(rows, "id") or "id"
     return rows.select(
@@ -65,7 +67,7 @@ def _side(messages: DataFrame, table: RoutingTable, number: int) -> DataFrame:
         *(sf.when(sent, sf.col(each)).alias(each) for each in DELIVERY),
         *(sf.when(sent & sf.lit(side == number), 1).otherwise(0).alias(each) for side, each in enumerate(SIDES)),
         *(
-            ((rows[OUTCOME] == QUARANTINED) & sf.lit(side == number)).cast("int").alias(f"refused_{each}")
+            sf.when(refused & sf.lit(side == number), 1).otherwise(0).alias(f"refused_{each}")
             for side, each in enumerate(SIDES)
         ),
         sf.when(broken, shown).alias("broken"),
