@@ -9,7 +9,7 @@ from pyspark.sql import functions as sf
 
 from pointsman.message import Message
 from pointsman.pipeline.columns import MessageColumns
-from pointsman.pipeline.predicates import held_column, holds_column, way
+from pointsman.pipeline.predicates import held_column, holding_column, holds_column, way
 from pointsman.pipeline.predicates.arrow import answered_column
 from pointsman.pipeline.predicates.inputs import Pair
 from tests.pipeline.predicates import nasty
@@ -37,7 +37,7 @@ def differences(pairs: list[Pair], sent: list[Message], *found: dict[int, list[b
 def test_a_hundred_questions_about_two_thousand_messages_are_answered_alike_on_both_ways(
     spark: SparkSession, sent: list[Message]
 ) -> None:
-    """Predicates over all fields and conditions of all forms, mixed, in one job."""
+    """Predicates over all fields and conditions of all forms, mixed, in one job; also if only a third is asked."""
     predicates = nasty.examples(nasty.any_trees, 40) + nasty.examples(nasty.plain_trees, 30)
     conditions = nasty.examples(nasty.conditions(st.booleans()), 30)
     pairs: list[Pair] = [(None, predicate) for predicate in predicates]
@@ -47,9 +47,14 @@ def test_a_hundred_questions_about_two_thousand_messages_are_answered_alike_on_b
     frame = nasty.frame_of(spark, sent)
     columns = MessageColumns(frame)
     mixed, crossed = held_column(pairs, columns), answered_column(pairs, columns)
-    rows = frame.select("number", mixed.alias("mixed"), crossed.alias("crossed")).collect()
+    every_third = sf.filter(sf.sequence(sf.lit(1), sf.lit(100)), lambda asked: (asked + sf.col("number")) % 3 == 0)
+    holding = holding_column(pairs, columns, every_third)
+    rows = frame.select("number", mixed.alias("mixed"), crossed.alias("crossed"), holding.alias("holding")).collect()
     assert {way(*pair).name for pair in pairs} == {"native", "arrow"}
     assert differences(pairs, sent, *({row.number: row[name] for row in rows} for name in ("mixed", "crossed"))) == []
+    for row in rows:
+        expected = {asked for asked in range(1, 101) if (asked + row.number) % 3 == 0 and row.crossed[asked - 1]}
+        assert set(row.holding) == expected
 
 
 @pytest.mark.parametrize("number", range(2))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pointsman.pipeline.columns import MessageColumns
 
-MOST_NATIVE_LEAVES = 512
+MOST_NATIVE_LEAVES = 256
 """Comparisons and matchers that are made native together; beyond, everything goes to Python."""
 
 
@@ -52,20 +52,30 @@ def held_column(pairs: Sequence[Pair], columns: MessageColumns) -> Column:
 
 
 def holding_column(pairs: Sequence[Pair], columns: MessageColumns, asked: Column) -> Column:
-    """Those of the numbers in ``asked``, an array, whose pairs hold, as array<int>; the first pair has the number 1.
+    """Those of the numbers in ``asked``, an array, whose pairs hold, each once and in no certain order, as array<int>.
 
-    For many pairs of which each message is asked few: if one of all pairs cannot be native, only those asked are
-    evaluated, and a row that is asked nothing crosses empty. Numbers that are NULL or of no pair are left out; NULL for
-    ``asked`` is nothing.
+    The first pair has the number 1. For many pairs of which each message is asked few: of those that cross to Python,
+    only what is asked is evaluated, and a row that is asked none of them crosses empty. Numbers that are NULL or of no
+    pair are left out; NULL for ``asked`` is nothing.
     """
     from pyspark.sql import functions as sf
 
     known = sf.filter(asked, lambda number: number.between(1, len(pairs)))
-    known = sf.coalesce(known, sf.array()).cast("array<int>")
-    if _crossing(pairs):
+    known = sf.array_distinct(sf.coalesce(known, sf.array()).cast("array<int>"))
+    crossing = set(_crossing(pairs))
+    if len(crossing) == len(pairs) > 0:
         return answered_of_asked_column(pairs, columns, known)
-    held = held_column(pairs, columns)
-    return sf.filter(known, lambda number: sf.get(held, number - 1))
+    # Without a function of Spark's for arrays that takes an expression: it would evaluate all of this for each number.
+    natively = [
+        sf.when(_native(pair, columns), sf.lit(place + 1)) for place, pair in enumerate(pairs) if place not in crossing
+    ]
+    holding = sf.array_intersect(known, sf.array(*natively).cast("array<int>"))
+    if not crossing:
+        return holding
+    # All keep their numbers, and what is native asks for no column.
+    others = [pair if place in crossing else (None, None) for place, pair in enumerate(pairs)]
+    wanted = sf.array_intersect(known, sf.array(*(sf.lit(place + 1) for place in sorted(crossing))))
+    return sf.concat(holding, answered_of_asked_column(others, columns, wanted))
 
 
 def _crossing(pairs: Sequence[Pair]) -> list[int]:
