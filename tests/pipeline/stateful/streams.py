@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from pointsman.message import Message
 
@@ -43,10 +44,13 @@ class Stream:
         reader = self.spark.readStream.schema(self.schema).option("maxFilesPerTrigger", 1)
         return reader.json(str(self.source))
 
+    def writer(self) -> DataStreamWriter:
+        """From the source to files, with a checkpoint."""
+        return self.make(self.read()).writeStream.format("parquet").option("checkpointLocation", str(self.checkpoint))
+
     def run(self) -> list[dict[str, Any]]:
         """Handles what is there, stops, and gives all rows that the sink has, as dicts."""
-        writer = self.make(self.read()).writeStream.format("parquet").option("checkpointLocation", str(self.checkpoint))
-        query = writer.trigger(availableNow=True).start(str(self.sink))
+        query = self.writer().trigger(availableNow=True).start(str(self.sink))
         try:
             query.awaitTermination()
         finally:
