@@ -41,6 +41,13 @@ SCHEMA = pa.schema(
     ]
 )
 SEED = 7
+QUICK_PLANS = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Settings of a session for plans that are used once on a few rows: to compile them would take longer than to run them."""
 
 
 class Outcome(NamedTuple):

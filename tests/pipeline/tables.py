@@ -79,9 +79,9 @@ def plain_table(random: Random) -> dict[str, Any]:
     table: dict[str, Any] = {
         "dialect": dialect,
         "destinations": {name: {} for name in DESTINATIONS},
-        "routes": [route_of(random, dialect, number) for number in range(random.randint(0, 9))],
+        "routes": [route_of(random, dialect, number) for number in range(random.randint(0, 8))],
     }
-    if random.random() < 0.4:
+    if random.random() < 0.3:
         for name in random.sample(DESTINATIONS, 2):
             fallback = {"fallback": "d3"} if name != "d3" and random.random() < 0.5 else {}
             table["destinations"][name] = {"breaker": {"failures": 1, "reset": "1h", **fallback}}
@@ -114,9 +114,9 @@ def route_of(random: Random, main: str, number: int) -> dict[str, Any]:
         route |= {"pattern": subject_of(random, dialect), "destinations": names[:1]}
     if strategy == "priority":
         route["priority"] = random.randint(-1, 2)
-    if strategy == "content" or random.random() < 0.2:
+    if strategy == "content" or random.random() < 0.1:
         route["when"] = random.choice(QUESTIONS)
-    if random.random() < 0.2:
+    if random.random() < 0.1:
         route["conditions"] = random.choice(CONDITIONS)
     if strategy == "balanced":
         route["balance"] = random.choice(BALANCES)
@@ -183,7 +183,7 @@ def state_of(random: Random, table: RoutingTable) -> State:
         except TemplateError:
             continue
     opened = {
-        Key("breaker", name): BreakerState(Phase.OPEN, 0, 1, NOW - random.choice([1.0, 3601.0]))
+        Key("breaker", name): BreakerState(Phase.OPEN, 0, 1, NOW - random.choice([1.0, 1.0, 3601.0]))
         for name, destination in table.destinations.items()
         if destination.breaker is not None and random.random() < 0.6
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pointsman.errors import InputError
@@ -47,19 +48,27 @@ class MessageColumns:
     principal: Column
 
     def __init__(self, frame: DataFrame) -> None:
-        from pyspark.sql import functions as sf
-
-        self._names = {field: find(frame, field) for field in FIELDS}
+        self._frame = frame
+        self._names = find_all(frame, FIELDS)
         if self._names["subject"] is None:
             known = ", ".join(map(repr, frame.columns))
             raise InputError("bad-usage", f"messages have no column 'subject', only {known}")
-        for field, kind in FIELDS.items():
-            name = self._names[field]
-            if name is None:
-                setattr(self, field, sf.lit(None).cast(kind))
-                continue
-            _check(frame, field, name)
-            setattr(self, field, frame[name].cast(kind))
+        for field, name in self._names.items():
+            if name is not None:
+                _check(frame, field, name)
+
+    def __getattr__(self, field: str) -> Column:
+        # Made when it is asked for: each call for Spark takes its time.
+        from pyspark.sql import functions as sf
+
+        if field not in FIELDS:
+            raise AttributeError(field)
+        name = self._names[field]
+        column = sf.lit(None) if name is None else self._frame[name]
+        if name is None or self._frame.schema[name].dataType.simpleString() != FIELDS[field]:
+            column = column.cast(FIELDS[field])
+        setattr(self, field, column)
+        return column
 
     def has(self, field: str) -> bool:
         """Whether the frame has a column for this field."""
@@ -72,14 +81,21 @@ class MessageColumns:
 
 def find(frame: DataFrame, name: str) -> str | None:
     """The column of this name as the frame spells it: Spark overlooks case unless it is told not to."""
+    return find_all(frame, [name])[name]
+
+
+def find_all(frame: DataFrame, names: Iterable[str]) -> dict[str, str | None]:
+    """``find`` for several names."""
     exact = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
-    return next((column for column in frame.columns if (column if exact else column.lower()) == name), None)
+    spelled: dict[str, str] = {}
+    for column in frame.columns:
+        spelled.setdefault(column if exact else column.lower(), column)
+    return {name: spelled.get(name) for name in names}
 
 
 def refuse_columns(frame: DataFrame, *names: str) -> None:
     """Raises ``InputError`` (``bad-usage``) if the frame has one of the columns that a stage is about to add."""
-    for name in names:
-        taken = find(frame, name)
+    for taken in find_all(frame, names).values():
         if taken is not None:
             raise InputError("bad-usage", f"messages have a column {taken!r} already; rename it first")
 

@@ -15,11 +15,20 @@ from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 HOLDING = "pointsman_holding"
 ORDERED = ("bigint", "int", "smallint", "tinyint")
 """The types that ``position`` may have."""
+COMPETITION = RANK_BITS + ASKED_BITS
+ASKED = f"CAST(shiftright(code, {RANK_BITS}) & {(1 << ASKED_BITS) - 1} AS INT)"
+FIRST = f"""(shiftright(code, {COMPETITION}) = 0 OR NOT exists(routes, other ->
+    shiftright(other, {COMPETITION}) = shiftright(code, {COMPETITION})
+    AND other & {(1 << RANK_BITS) - 1} < code & {(1 << RANK_BITS) - 1}))"""
+"""Whether a route stands for itself, or is the first of its competition among those there.
+
+Expressions of SQL, which Spark reads in a moment, while each call that puts one together in Python takes its time.
+"""
 NO_STATE = State()
 
 
@@ -70,14 +79,12 @@ def choose_routes(messages: DataFrame, codes: RouteCodes) -> DataFrame:
     frame = messages
     if codes.asked:
         pairs = [(each.condition, each.predicate) for each in codes.asked]
-        numbers = sf.transform(frame["routes"], _asked)
+        numbers = sf.expr(f"transform(routes, code -> {ASKED})")
         frame = frame.withColumn(HOLDING, holding_column(pairs, MessageColumns(frame), numbers))
-        holding = frame[HOLDING]
-        holds = sf.filter(frame["routes"], lambda code: (_asked(code) == 0) | sf.array_contains(holding, _asked(code)))
-        frame = frame.withColumn("routes", holds).drop(HOLDING)
-    if any(code >> (RANK_BITS + ASKED_BITS) for code in codes.codes):
-        routes = frame["routes"]
-        frame = frame.withColumn("routes", sf.filter(routes, lambda code: _is_first(code, routes)))
+        holds = f"filter(routes, code -> {ASKED} = 0 OR array_contains({HOLDING}, {ASKED}))"
+        frame = frame.withColumn("routes", sf.expr(holds)).drop(HOLDING)
+    if any(code >> COMPETITION for code in codes.codes):
+        frame = frame.withColumn("routes", sf.expr(f"filter(routes, code -> {FIRST})"))
     return frame
 
 
@@ -106,25 +113,3 @@ def _check_order(messages: DataFrame, codes: RouteCodes) -> None:
     if messages.isStreaming and counting:
         problem = f"{counting[0]!r} counts its messages, which a stream cannot do as a whole: route each of its batches"
         raise InputError("bad-usage", f"{problem} in foreachBatch")
-
-
-def _asked(code: Column) -> Column:
-    from pyspark.sql import functions as sf
-
-    return sf.shiftright(code, RANK_BITS).bitwiseAND(sf.lit((1 << ASKED_BITS) - 1)).cast("int")
-
-
-def _is_first(code: Column, routes: Column) -> Column:
-    """Whether a route stands for itself, or is the first of its competition among those there."""
-    from pyspark.sql import functions as sf
-
-    competition = sf.shiftright(code, RANK_BITS + ASKED_BITS)
-    mask = sf.lit((1 << RANK_BITS) - 1)
-    before = sf.exists(
-        routes,
-        lambda other: (
-            (sf.shiftright(other, RANK_BITS + ASKED_BITS) == competition)
-            & (other.bitwiseAND(mask) < code.bitwiseAND(mask))
-        ),
-    )
-    return (competition == 0) | ~before
