@@ -12,7 +12,7 @@ from pointsman.pipeline.columns import MessageColumns
 from pointsman.pipeline.predicates import held_column, holding_column, holds_column, way
 from pointsman.pipeline.predicates.arrow import answered_column
 from pointsman.pipeline.predicates.inputs import Pair
-from tests.pipeline.predicates import nasty
+from tests.pipeline.predicates import nasty, odd, questions
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 def sent() -> list[Message]:
     """Two thousand messages, two of them with long bodies."""
     made = nasty.messages(1998)
-    return made + [Message("a", body, id="1") for body in nasty.LONG_BODIES]
+    return made + [Message("a", body, id="1") for body in odd.LONG_BODIES]
 
 
 def differences(pairs: list[Pair], sent: list[Message], *found: dict[int, list[bool | None]]) -> list[str]:
@@ -38,8 +38,8 @@ def test_a_hundred_questions_about_two_thousand_messages_are_answered_alike_on_b
     spark: SparkSession, sent: list[Message]
 ) -> None:
     """Predicates over all fields and conditions of all forms, mixed, in one job; also if only a third is asked."""
-    predicates = nasty.examples(nasty.any_trees, 40) + nasty.examples(nasty.plain_trees, 30)
-    conditions = nasty.examples(nasty.conditions(st.booleans()), 30)
+    predicates = nasty.examples(questions.any_trees, 40) + nasty.examples(questions.plain_trees, 30)
+    conditions = nasty.examples(questions.conditions(st.booleans()), 30)
     pairs: list[Pair] = [(None, predicate) for predicate in predicates]
     pairs += [(condition, None) for condition in conditions[:20]]
     pairs += list(zip(conditions[20:], predicates[:10], strict=True))
@@ -60,8 +60,8 @@ def test_a_hundred_questions_about_two_thousand_messages_are_answered_alike_on_b
 @pytest.mark.parametrize("number", range(2))
 def test_native_expressions_say_what_python_says(spark: SparkSession, sent: list[Message], number: int) -> None:
     """For predicates without the body, and conditions without words; each is TRUE or FALSE, and never NULL."""
-    pairs: list[Pair] = [(None, predicate) for predicate in nasty.examples(nasty.plain_trees, 60, number)]
-    pairs += [(condition, None) for condition in nasty.examples(nasty.conditions(st.just(False)), 25, number)]
+    pairs: list[Pair] = [(None, predicate) for predicate in nasty.examples(questions.plain_trees, 60, number)]
+    pairs += [(condition, None) for condition in nasty.examples(questions.conditions(st.just(False)), 25, number)]
     assert {way(*pair).name for pair in pairs} == {"native"}
     frame = nasty.frame_of(spark, sent)
     columns = MessageColumns(frame)
@@ -73,8 +73,8 @@ def test_native_expressions_say_what_python_says(spark: SparkSession, sent: list
 
 def test_the_settings_of_a_session_change_nothing(spark: SparkSession, sent: list[Message]) -> None:
     """Errors of casts on or off, the time zone, and whether Spark compiles what it plans."""
-    pairs: list[Pair] = [(None, predicate) for predicate in nasty.examples(nasty.plain_trees, 20, 7)]
-    pairs += [(condition, None) for condition in nasty.examples(nasty.conditions(st.just(False)), 10, 7)]
+    pairs: list[Pair] = [(None, predicate) for predicate in nasty.examples(questions.plain_trees, 20, 7)]
+    pairs += [(condition, None) for condition in nasty.examples(questions.conditions(st.just(False)), 10, 7)]
     settings = {
         "spark.sql.ansi.enabled": "false",
         "spark.sql.session.timeZone": "America/New_York",

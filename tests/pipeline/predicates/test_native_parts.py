@@ -19,7 +19,7 @@ from pointsman.pipeline.columns import MessageColumns
 from pointsman.pipeline.predicates import holds_column
 from pointsman.pipeline.predicates.fits import fits_column, glob_signs
 from pointsman.pipeline.predicates.native import number_column
-from tests.pipeline.predicates import nasty
+from tests.pipeline.predicates import nasty, odd
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -33,7 +33,7 @@ def texts_frame(spark: SparkSession, texts: list[str]) -> DataFrame:
 
 def test_a_text_is_the_same_number_in_java_and_in_python(spark: SparkSession) -> None:
     """To the last bit, also in the middle between two floats; what is no number in one is none in the other."""
-    texts = [*nasty.ODD_TEXTS, *nasty.examples(nasty.number_texts, 1000), *nasty.examples(nasty.odd_texts, 200)]
+    texts = [*odd.ODD_TEXTS, *nasty.examples(odd.number_texts, 1000), *nasty.examples(odd.odd_texts, 200)]
     found = texts_frame(spark, texts).select("text", number_column(sf.col("text")).alias("number")).collect()
     different = [(row.text, row.number) for row in found if row.number != number_of(row.text)]
     assert different == []
@@ -43,12 +43,12 @@ def test_a_text_is_the_same_number_in_java_and_in_python(spark: SparkSession) ->
 def test_a_text_fits_a_pattern_in_java_if_it_does_in_python(spark: SparkSession) -> None:
     """Patterns of LIKE, ILIKE and matchers: all short ones, and odd ones."""
     short = ["".join(signs) for size in range(4) for signs in itertools.product("a%_", repeat=size)]
-    odd = nasty.examples(st.text("aK\u212a\u017f%_.\n\\\U0001f600", max_size=8), 60)
-    texts = [*nasty.ODD_TEXTS, *nasty.examples(st.text("aAbkK\u212as\u017f\n\\.\U0001f600", max_size=6), 400)]
+    longer = nasty.examples(st.text("aK\u212a\u017f%_.\n\\\U0001f600", max_size=8), 60)
+    texts = [*odd.ODD_TEXTS, *nasty.examples(st.text("aAbkK\u212as\u017f\n\\.\U0001f600", max_size=6), 400)]
     frame = texts_frame(spark, texts)
     text = sf.col("text")
     tested = []
-    for pattern in dict.fromkeys([*short, *odd]):
+    for pattern in dict.fromkeys([*short, *longer]):
         signs = pieces(with_backslashes(pattern, None))
         tested.append((fits_column(text, signs), compile_like(with_backslashes(pattern, None)), pattern))
         folded = compile_like(with_backslashes(pattern, None), ignore_case=True)

@@ -65,16 +65,15 @@ def holding_column(pairs: Sequence[Pair], columns: MessageColumns, asked: Column
     crossing = set(_crossing(pairs))
     if len(crossing) == len(pairs) > 0:
         return answered_of_asked_column(pairs, columns, known)
+    native = [place for place in range(len(pairs)) if place not in crossing]
     # Without a function of Spark's for arrays that takes an expression: it would evaluate all of this for each number.
-    natively = [
-        sf.when(_native(pair, columns), sf.lit(place + 1)) for place, pair in enumerate(pairs) if place not in crossing
-    ]
+    natively = [sf.when(_native(pairs[place], columns), sf.lit(place + 1)) for place in native]
     holding = sf.array_intersect(known, sf.array(*natively).cast("array<int>"))
     if not crossing:
         return holding
     # All keep their numbers, and what is native asks for no column.
     others = [pair if place in crossing else (None, None) for place, pair in enumerate(pairs)]
-    wanted = sf.array_intersect(known, sf.array(*(sf.lit(place + 1) for place in sorted(crossing))))
+    wanted = sf.array_except(known, sf.array(*(sf.lit(place + 1) for place in native)))
     return sf.concat(holding, answered_of_asked_column(others, columns, wanted))
 
 
