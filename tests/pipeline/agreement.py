@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -47,7 +47,7 @@ QUICK_PLANS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Settings of a session for plans that are used once on a few rows: to compile them would take longer than to run them."""
+"""Settings for plans that are used once on a few rows: to compile them would take longer than to run them."""
 
 
 class Outcome(NamedTuple):
@@ -131,10 +131,10 @@ def decided(case: Case, found: Counter[Outcome]) -> Result:
             rows[Outcome(sent.id, QUARANTINED, None, None, problem=("resolve", "not-text", MISSING))] += 1
             continue
         subject = sent.message.subject
-        chance = _chances(case.table, sent.id, chosen)
+        chance = partial(next, _chances(case.table, sent.id, chosen))
         try:
             decision = case.table.decide(
-                sent.message, state, now=NOW, random=lambda: next(chance), principal=sent.principal, trace=True
+                sent.message, state, now=NOW, random=chance, principal=sent.principal, trace=True
             )
         except TemplateError as error:
             problem = error.__cause__.problem if isinstance(error.__cause__, SubjectError) else error.problem

@@ -83,11 +83,12 @@ def test_the_comparison_can_say_no(quick: SparkSession) -> None:
       - {name: second, pattern: a, strategy: priority, priority: 1, destinations: [d]}
       - {name: third, pattern: a, strategy: balanced, balance: round-robin, destinations: [d, e]}
     """
-    table, *others = map(
-        RoutingTable.parse,
-        [text, text.replace("priority: 2, destinations: [d]", "priority: 2, destinations: [e]")]
-        + [text.replace("priority: 2", "priority: 0"), text.replace("[d, e]", "[e, d]")],
-    )
+    changes = [
+        ("priority: 2, destinations: [d]", "priority: 2, destinations: [e]"),
+        ("priority: 2", "priority: 0"),
+        ("[d, e]", "[e, d]"),
+    ]
+    table, *others = map(RoutingTable.parse, [text, *(text.replace(*change) for change in changes)])
     sent = [Sent(f"m{number}", Message("a", id=f"m{number}"), None) for number in range(3)]
     alike, *different = routed(quick, [Case({}, each, State(), sent) for each in (table, *others)])
     case = Case({}, table, State(), sent)
