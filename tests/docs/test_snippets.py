@@ -27,7 +27,7 @@ RUN = ("pycon", "console")
 NOT_CODE = ("json", "mermaid", "text")
 """Kinds of blocks that there is nothing to run of."""
 ANY_LINES = "…"
-ON_SPARK = [ROOT / "docs" / "pipeline.md"]
+ON_SPARK = sorted((ROOT / "docs").glob("pipeline*.md"))
 
 FENCE = re.compile(r"^(\s*)```(\S*)\s*$")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
