@@ -48,7 +48,11 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
             time.sleep(chance.random() * 0.3)
             stop(program)
         program = start(tmp_path / "source.db", tmp_path / "target.db")
-        assert program.wait(timeout=300) == 0
+        try:
+            assert program.wait(timeout=600) == 0
+        except subprocess.TimeoutExpired:
+            stop(program)
+            raise
         bodies = Counter(message.body for message in target.messages(limit=10 * COUNT))
         assert bodies == Counter(b"%d" % number for number in range(COUNT))
         assert source.size("") == (0, 0, 0, 0, COUNT, 0)

@@ -100,6 +100,8 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The parts of a batch. Raises ``StoreError``: ``stream-taken`` and ``stream-behind``."""
+        if start["position"] == end["position"]:
+            return []
         queue, number = self._opened(), self._number()
         check(queue.store, number, end["stream"], start["position"])
         place = place_of(queue)
@@ -128,7 +130,8 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def commit(self, end: dict[str, Any]) -> None:
         """Acknowledges the deliveries of all batches up to this one. Raises ``StoreError`` (``stream-taken``)."""
-        admission.end(self._opened().store, self._number(), end["stream"], end["position"])
+        if end["stream"]:
+            admission.end(self._opened().store, self._number(), end["stream"], end["position"])
 
     def stop(self) -> None:
         """Closes the file; what was taken and not acknowledged stays with the stream."""
