@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +12,7 @@ from pointsman.pipeline.stateful.saga import follow_sagas
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 TABLE = RoutingTable.from_plain(
     {
@@ -53,15 +54,22 @@ def keys_per_second(
 
     Writes the events and the checkpoint into the folder, which must be empty, and leaves them there.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     source = folder / "source"
+    source.mkdir(parents=True)
+    half = keys // 2
     for batch in range(batches):
         # Every batch begins the sagas that the next one ends.
-        half = keys // 2
-        events = _events(spark, (batch + 1) * half, SUBJECTS[0], half)
+        rows = [_event(SUBJECTS[0], number) for number in range((batch + 1) * half, (batch + 2) * half)]
         if batch:
-            events = events.unionAll(_events(spark, batch * half, SUBJECTS[1], half))
-        events.coalesce(1).write.mode("append").parquet(str(source))
-    stream = spark.readStream.schema(events.schema).option("maxFilesPerTrigger", 1).parquet(str(source))
+            rows += [_event(SUBJECTS[1], number) for number in range(batch * half, (batch + 1) * half)]
+        file = source / f"{batch:04}.parquet"
+        pq.write_table(pa.Table.from_pylist(rows), file)
+        os.utime(file, (batch, batch))
+    columns = "id string, subject string, correlation_id string, body string"
+    stream = spark.readStream.schema(columns).option("maxFilesPerTrigger", 1).parquet(str(source))
     writer = follow_sagas(stream, TABLE, buckets=buckets).writeStream.format("noop")
     query = writer.option("checkpointLocation", str(folder / "checkpoint")).start()
     try:
@@ -77,13 +85,10 @@ def keys_per_second(
     return Speed(keys, tuple(seconds))
 
 
-def _events(spark: SparkSession, first: int, subject: str, count: int) -> DataFrame:
-    from pyspark.sql import functions as sf
-
-    numbers = spark.range(first, first + count)
-    return numbers.select(
-        sf.concat(sf.lit(subject), sf.lit("-"), "id").alias("id"),
-        sf.lit(subject).alias("subject"),
-        sf.concat(sf.lit("order-"), "id").alias("correlation_id"),
-        sf.format_string('{"amount": %d}', "id").alias("body"),
-    )
+def _event(subject: str, number: int) -> dict[str, str]:
+    return {
+        "id": f"{subject}-{number}",
+        "subject": subject,
+        "correlation_id": f"order-{number}",
+        "body": f'{{"amount": {number}}}',
+    }
