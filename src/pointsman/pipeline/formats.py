@@ -71,13 +71,15 @@ def read_archive(
     name = format_of(path) if format_name is None else format_name
     own = dict(options)
     schema = own.pop("schema", None)
+    # Spark would look from where its Java was started.
+    whole = str(path) if "://" in str(path) else str(Path(path).absolute())
     with spark_errors(str(path)):
         if name == "json" and schema is None:
-            lines = read_lines(spark, str(path), own)
-            return Archive(lines.messages, lines)
+            messages, files = read_lines(spark, whole, own)
+            return Archive(messages, Lines(messages, tuple(_as_given(file, whole, path) for file in files)))
         if name == "pointsman":
             register(spark)
-        return Archive(_fit(_load(spark, str(path), name, own, schema)))
+        return Archive(_fit(_load(spark, whole, name, own, schema)))
 
 
 def format_of(path: str | Path) -> str:
@@ -178,6 +180,10 @@ def _as_text(frame: DataFrame, *, nested: bool) -> DataFrame:
         elif kind in ("map", "struct", "array") and not nested:
             shown = shown.withColumn(field.name, sf.to_json(column))
     return shown
+
+
+def _as_given(file: str, whole: str, path: str | Path) -> str:
+    return f"{path}{file.removeprefix(whole)}" if file.startswith(whole) else file
 
 
 def _files(folder: Path) -> Iterable[PurePath]:
