@@ -148,12 +148,8 @@ class Following(Mapping[Key, Value]):
     def _report_saga(self, moved: SagaMove, cause: Message | str, now: float) -> None:
         """Rows for the commands and for the move; a cause that is no message is a text that names the timeout."""
         message = cause if isinstance(cause, Message) else None
-        for number, command in enumerate(commands_of(moved, message)):
-            made = command
-            if isinstance(cause, str):
-                # The same one however often Spark has to work it out.
-                made = command.replace(id=derived_id(cause, f"{moved.saga}\0{number}\0{command.subject}"))
-            self.rows.append(_sent(COMMAND, moved.saga, None, moved.correlation_id, None, made, now))
+        if moved.outcome.actions:
+            self._report_commands(moved, cause, message, now)
         reason = moved.problem or moved.outcome.ignored
         if moved.problem is not None:
             outcome = "problem"
@@ -171,6 +167,14 @@ class Following(Mapping[Key, Value]):
                 MOVE, moved.saga, None, moved.correlation_id, outcome, reason, path, causation_id=caused, time=now
             )
         )
+
+    def _report_commands(self, moved: SagaMove, cause: Message | str, message: Message | None, now: float) -> None:
+        for number, command in enumerate(commands_of(moved, message)):
+            made = command
+            if isinstance(cause, str):
+                # The same one however often Spark has to work it out.
+                made = command.replace(id=derived_id(cause, f"{moved.saga}\0{number}\0{command.subject}"))
+            self.rows.append(_sent(COMMAND, moved.saga, None, moved.correlation_id, None, made, now))
 
     def _report_gathering(self, moved: Gathering, cause: str | None, now: float) -> None:
         """Rows for the result, if this completed it, and for the answer."""

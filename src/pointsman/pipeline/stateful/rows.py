@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 COMMAND = "command"
@@ -46,6 +47,16 @@ class OutputRow(NamedTuple):
 
     def crossing(self, number: int) -> tuple[Any, ...]:
         """The row as it goes to Spark, in the order of ``CROSSING``."""
-        path = None if self.path is None else json.dumps(self.path, ensure_ascii=False)
-        metadata = None if self.metadata is None else json.dumps(dict(self.metadata), ensure_ascii=False)
+        path = None if self.path is None else _list_text(self.path)
+        metadata = None if self.metadata is None else _mapping_text(tuple(self.metadata.items()))
         return (*self[:6], path, *self[7:9], metadata, *self[10:13], round(self.time * 1_000_000), number)
+
+
+@lru_cache(maxsize=1024)
+def _list_text(items: tuple[str, ...]) -> str:
+    return json.dumps(items, ensure_ascii=False)
+
+
+@lru_cache(maxsize=1024)
+def _mapping_text(pairs: tuple[tuple[str, str], ...]) -> str:
+    return json.dumps(dict(pairs), ensure_ascii=False)
