@@ -98,7 +98,7 @@ def routed(spark: SparkSession, cases: Sequence[Case]) -> list[Result]:
         columns = [name if name in known else others[name].alias(name) for name in Outcome._fields]
         frames.append(found.select("table", *columns))
     rows: list[Counter[Outcome]] = [Counter() for _ in cases]
-    for number, *values in reduce(DataFrame.union, frames).coalesce(2).collect():
+    for number, *values in reduce(DataFrame.union, frames).collect():
         problem = values.pop()
         rows[number][Outcome(*values, problem=None if problem is None else tuple(problem))] += 1
     return [Result(found, _balances(case, found)) for case, found in zip(cases, rows, strict=True)]

@@ -144,7 +144,7 @@ def translation_of(random: Random, dialect: str) -> dict[str, str]:
     first, last = random.choice(NAMES), random.choice([chosen.one, chosen.one, "a"])
     use = "$1" if last == chosen.one else "b"
     called = "{{left(1,2)}}" if last == chosen.one else "b"
-    target = random.choice([[use, "a"], ["ev", use], [use], ["a", called], [use, "x" * 300]])
+    target = random.choice([[use, "a"], ["ev", use], [use], ["a", called], [use, "x" * 250]])
     return {"from": chosen.separator.join([first, last]), "to": chosen.separator.join(target)}
 
 

@@ -62,7 +62,9 @@ def _crossing(text: str, root: str, asked: Column) -> Column:
         def value(each: Any) -> str | None:
             if each is None:
                 return None
-            return read(Message("key", **{root: each if root == "body" else EPOCH + timedelta(microseconds=each)}))
+            if root == "body":
+                return read(Message("key", each))
+            return read(Message("key", time=EPOCH + timedelta(microseconds=each)))
 
         for batch in batches:
             encoded = batch.dictionary_encode()

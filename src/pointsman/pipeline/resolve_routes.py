@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 FOUND = "pointsman_found"
 MISSING = "the subject is missing"
+BROKEN = "the subject is not UTF-8"
 
 
 def resolve_routes(messages: DataFrame, table: RoutingTable, codes: RouteCodes) -> DataFrame:
     """The messages with ``routes``: the codes of the routes that match, as ``RoutingTable.index`` finds them.
 
-    A subject that is invalid in every dialect used, and one that is NULL, is a problem; its ``routes`` are NULL.
+    A subject that is invalid in every dialect used, and one that is NULL or no UTF-8, is a problem; its ``routes`` are
+    NULL.
     """
     import pyarrow as pa
     from pyspark.sql import functions as sf
@@ -32,6 +34,7 @@ def resolve_routes(messages: DataFrame, table: RoutingTable, codes: RouteCodes) 
     refuse_columns(messages, "routes")
     base = with_problems(messages)
     subject = MessageColumns(base).subject
+    base = with_problem(base, "resolve", "not-utf8", sf.lit(BROKEN), ~sf.is_valid_utf8(subject))
     patterns = pa.table(
         {
             "subscription_id": pa.array(codes.codes, pa.int64()),

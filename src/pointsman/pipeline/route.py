@@ -83,7 +83,10 @@ def route(
 
 
 def with_positions(messages: DataFrame, table: RoutingTable) -> DataFrame:
-    """The messages with ``position``, if the table has routes that need an order and there is none."""
+    """The messages with ``position``, if the table has routes that need an order and there is none.
+
+    It is the place of the row; in a stream, where nothing goes by the order, a number that follows from the id.
+    """
     from pyspark.sql import functions as sf
 
     needed = any(route.balance is not None for route in table.routes) or any(
@@ -91,20 +94,24 @@ def with_positions(messages: DataFrame, table: RoutingTable) -> DataFrame:
     )
     if not needed or find(messages, "position") is not None:
         return messages
-    return messages.withColumn("position", sf.monotonically_increasing_id())
+    place = sf.xxhash64(MessageColumns(messages).id) if messages.isStreaming else sf.monotonically_increasing_id()
+    return messages.withColumn("position", place)
 
 
 def with_ids(messages: DataFrame, seed: int = 0) -> DataFrame:
-    """The messages with an id each; where there is none, it is made of what the row holds, its batch and its place.
+    """The messages with an id each; one is made where it is missing, NULL or empty.
 
-    Which batch it is says ``seed``; of a stream, the time of the batch, which is the same when the batch is repeated.
+    It follows from what the row holds, from the number of the batch, ``seed``, and from the place of the row, so that a
+    batch that is repeated has the same ones. In a stream there are no places: there it is random.
     """
     from pyspark.sql import functions as sf
 
     columns = MessageColumns(messages)
-    batch = sf.unix_millis(sf.current_timestamp()) if messages.isStreaming else sf.lit(seed)
-    content = sf.lower(sf.hex(sf.xxhash64(columns.subject, columns.body)))
-    made = sf.concat_ws("-", content, batch, sf.monotonically_increasing_id())
+    if messages.isStreaming:
+        made = sf.uuid()
+    else:
+        content = sf.lower(sf.hex(sf.xxhash64(columns.subject, columns.body)))
+        made = sf.concat_ws("-", content, sf.lit(seed), sf.monotonically_increasing_id())
     name = columns.name("id") or "id"
     return messages.withColumn(name, sf.coalesce(sf.nullif(columns.id, sf.lit("")), made))
 

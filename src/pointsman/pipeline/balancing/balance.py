@@ -9,6 +9,7 @@ from pointsman.pipeline.balancing.moving import moved
 from pointsman.pipeline.balancing.plan import BEGIN, CODE, END, REASON, ROUTE, STEPS, Plan
 from pointsman.pipeline.balancing.sticky import sticking
 from pointsman.pipeline.balancing.stretches import COUNTED
+from pointsman.pipeline.columns import find
 from pointsman.pipeline.problem import is_fine, with_problem, with_problems
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
@@ -91,7 +92,7 @@ def taken(deliveries: DataFrame, table: RoutingTable) -> dict[str, int]:
 def _check(deliveries: DataFrame, plan: Plan) -> None:
     needed = ["route", "position", *(["balance_key"] if plan.sticky else [])] if plan.rows else ["route"]
     for name in needed:
-        if name not in deliveries.columns:
+        if find(deliveries, name) is None:
             known = ", ".join(map(repr, deliveries.columns))
             raise InputError("bad-usage", f"deliveries have no column {name!r}, only {known}")
 
