@@ -20,6 +20,7 @@ from pointsman.pipeline.stateful.events import in_order
 from pointsman.pipeline.stateful.following import Following
 from pointsman.pipeline.stateful.rows import COLUMNS, OutputRow
 from pointsman.pipeline.table_file import opened_table
+from pointsman.table.collector import without_collector
 
 STATE = "bucket"
 Frame = Any
@@ -51,15 +52,17 @@ class BucketProcessor(StatefulProcessor):
         """Handles the events of a bucket that have come with a batch."""
         present = self._present(timerValues)
         following, bucket = self._open()
-        for event in in_order(rows):
-            now = event.seconds if self._exact else None
-            now = present if now is None else now
-            try:
-                message = event.message()
-            except PointsmanError as error:
-                following.refuse(event.id, event.id, error, now)
-            else:
-                following.handle(message, now)
+        # What is made here stays until the end of the batch, so that looking for what does not would be in vain.
+        with without_collector():
+            for event in in_order(rows):
+                now = event.seconds if self._exact else None
+                now = present if now is None else now
+                try:
+                    message = event.message()
+                except PointsmanError as error:
+                    following.refuse(event.id, event.id, error, now)
+                else:
+                    following.handle(message, now)
         yield from self._close(following, bucket, None)
 
     def handleExpiredTimer(  # noqa: N802
