@@ -46,7 +46,7 @@ def result_of(to: str, route: str, correlation_id: str, gathered: Gathered) -> M
     }
     return Message(
         to,
-        json.dumps(content, ensure_ascii=False).encode(),
+        json.dumps(content).encode(),
         metadata={"gathered": route},
         content_type="application/json",
         correlation_id=correlation_id,
