@@ -76,6 +76,7 @@ async def test_a_connection_of_the_callers_own_may_publish_too(tmp_path: Path) -
 
         def work(body: str, *, commit: bool) -> None:
             connection = apsw.Connection(str(tmp_path / "app.db"))
+            connection.set_busy_timeout(10_000)
             connection.execute("BEGIN IMMEDIATE")
             outbox = broker.outbox(connection)
             outbox.publish("work.a", body)

@@ -117,6 +117,9 @@ def report(table: RoutingTable, state: State, outcomes: Mapping[str, Outcome], *
         key = Key("breaker", name)
         before = working.get(key, BreakerState())
         permit, _, after = _answer(destination.breaker, before, asked)
+        if permit.way is Way.FALLBACK and destination.fallback is not None:
+            # All went to the fallback, of which the breaker is told nothing; what it was asked stays.
+            outcome = Outcome()
         if outcome.succeeded:
             after = breaker.succeeded(destination.breaker, after, permit, now)
         for _ in range(min(outcome.failed, destination.breaker.failure_threshold)):

@@ -185,13 +185,13 @@ def test_a_request_that_comes_twice_is_asked_once() -> None:
     assert Bucket(run.blob)[key].as_data()["answers"] == []
 
 
-def test_a_result_that_cannot_be_written_is_a_problem_and_stops_nothing() -> None:
-    """JSON can name half of a character, which no text of Spark can hold."""
+def test_half_a_character_in_an_answer_is_in_the_result_as_json_names_it() -> None:
+    """JSON can name what no text can hold; the result is JSON."""
     run = Run()
     run.batch([ask(), answer("one", '{"price": 1, "of": "\\ud800"}', "a")])
     [row] = run.batch([], 200.0)
-    assert (row.kind, row.outcome, row.body) == ("result", "problem", None)
-    assert "surrogate" in (row.reason or "")
+    assert (row.kind, row.outcome) == ("result", "timeout")
+    assert json.loads(row.body or b"")["reason"] == "timeout"
 
 
 def test_a_gathering_is_forgotten_a_minute_after_its_deadline() -> None:

@@ -20,7 +20,7 @@ from pointsman.store.doctor.standing import Survey
 from pointsman.store.doctor.structure import check_header, check_integrity, check_schema
 from pointsman.store.doctor.tail import check_log, check_mark, read_mark
 from pointsman.store.doctor.texts import check_texts
-from pointsman.store.doctor.wal import read_log
+from pointsman.store.doctor.wal import Log, read_log
 from pointsman.store.importing.opening import opened
 from pointsman.store.mark import Mark
 
@@ -28,6 +28,11 @@ Progress = Callable[[int, int], None]
 """Is told how many messages of how many were looked at."""
 ATTEMPTS = 3
 """How often a file is looked at that is written to in between."""
+
+
+LOOKS = 20
+PAUSE = 0.05
+"""Seconds between two looks at a log that seems to break."""
 
 
 def diagnose(
@@ -68,8 +73,7 @@ def _diagnose(path: Path, clock: Callable[[], float], progress: Progress | None)
         check_integrity(connection, findings)
         check_schema(connection, findings)
         check_header(connection, findings)
-        log = read_log(Path(f"{path}-wal"), page_size)
-        check_log(log, findings)
+        check_log(_steady_log(Path(f"{path}-wal"), page_size), findings)
         control = read_control(connection)
         if control is None:
             findings.add("table-unreadable", Sample(about="control"))
@@ -77,6 +81,20 @@ def _diagnose(path: Path, clock: Callable[[], float], progress: Progress | None)
             _look_through(connection, control, mark, findings, counts, clock, progress)
         source.check()
     return Diagnosis(str(path), True, tuple(findings), counts)
+
+
+def _steady_log(path: Path, page_size: int) -> Log | None:
+    """The log as it stands: one that seems to break, while somebody writes to it, is looked at again."""
+    log = read_log(path, page_size)
+    for _ in range(LOOKS):
+        if log is None or log.broken is None:
+            return log
+        time.sleep(PAUSE)
+        again = read_log(path, page_size)
+        if again == log:
+            return log
+        log = again
+    return None
 
 
 def _look_through(
