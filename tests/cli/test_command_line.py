@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from pointsman import __version__
+from pointsman.cli.commands import Commands
+from pointsman.cli.parts import Part
 
 POINTSMAN = str(Path(sys.executable).parent / "pointsman")
 CASES = Path(__file__).parent.parent / "conformance"
@@ -160,6 +162,19 @@ def test_help_is_quick_and_imports_no_heavy_package() -> None:
     modules = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     heavy = {"rich", "numpy", "numba", "pyarrow", "pyspark", "apsw", "sqlglot", "pydantic", "cloudevents", "matplotlib"}
     assert heavy.isdisjoint(modules)
+
+
+@pytest.mark.parametrize("part", Commands.parts, ids=lambda part: part.name)
+def test_the_list_of_commands_says_of_each_what_its_own_help_begins_with(part: Part) -> None:
+    """The list has the sentence for itself, so that it need not import the command."""
+    command = part.load()
+    assert part.sentence.endswith(".")
+    assert " ".join(command.help.split()).startswith(part.sentence)
+
+
+def test_a_command_that_is_not_there_is_told_with_the_one_that_was_meant() -> None:
+    """Commands that were not imported yet are known all the same."""
+    assert "No such command 'mach'. Did you mean 'match'?" in run("mach").stderr
 
 
 @pytest.mark.parametrize(

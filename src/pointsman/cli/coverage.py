@@ -58,7 +58,7 @@ def _replay(counted: Coverage, messages: Path) -> None:
     replay = Replay(counted.table)
 
     def record(line: Line) -> None:
-        counted.record(replay.decide(line.message), line.message.subject)
+        counted.record(replay.decide(line.message, principal=line.principal), line.message.subject)
 
     each_message(messages, record)
 

@@ -9,30 +9,13 @@ from typing import Annotated
 import typer
 
 from pointsman import _version
-from pointsman.cli import (
-    access,
-    bench,
-    broker,
-    check,
-    conformance,
-    coverage,
-    demo,
-    expectations,
-    explain,
-    graph,
-    match,
-    pattern,
-    queue,
-    route,
-    run,
-    table,
-    table_diff,
-)
+from pointsman.cli.commands import Commands
 from pointsman.cli.output import show_error
 from pointsman.errors import InputError, PointsmanError
 
 app = typer.Typer(
     name="pointsman",
+    cls=Commands,
     help="Decides who gets which message: routing by hierarchical subject.",
     no_args_is_help=True,
     add_completion=False,
@@ -55,25 +38,6 @@ def _options(
     ] = False,
 ) -> None:
     pass
-
-
-app.command("match")(match.match)
-app.command("check")(check.check)
-app.command("conformance")(conformance.conformance)
-app.command("demo")(demo.demo)
-app.command("run")(run.run)
-app.command("explain")(explain.explain)
-app.command("test")(expectations.run)
-app.command("coverage")(coverage.coverage)
-app.command("graph")(graph.graph)
-app.command("diff")(table_diff.diff)
-app.command("route")(route.route)
-app.add_typer(table.app, name="table")
-app.add_typer(pattern.app, name="pattern")
-app.add_typer(access.app, name="access")
-app.add_typer(queue.app, name="queue")
-app.add_typer(broker.app, name="broker")
-app.add_typer(bench.app, name="bench")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -29,7 +29,7 @@ def each_message(path: Path, act: Callable[[Line], None]) -> int:
     from pointsman.table.message_lines import read_messages
 
     count = 0
-    for line in _shown(path, read_messages(path)):
+    for line in _shown(path, read_messages(path, received=True)):
         try:
             act(line)
         except PointsmanError as error:

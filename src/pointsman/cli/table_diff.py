@@ -87,7 +87,7 @@ def _in_python(before: RoutingTable, after: RoutingTable, path: Path) -> Compari
     from pointsman.table.diff_messages import MessageDiff
 
     over = MessageDiff(before, after)
-    each_message(path, lambda line: over.add(line.message, line.number))
+    each_message(path, lambda line: over.add(line.message, line.number, line.principal))
     return over.found
 
 
