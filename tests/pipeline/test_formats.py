@@ -13,11 +13,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pointsman.errors import InputError, MessageError
-from pointsman.pipeline.formats import format_of, read_archive, read_messages, write_frame
-from pointsman.pipeline.json_lines import TOO_LONG, make_messages
+from pointsman.pipeline.formats import format_of, read_archive, read_messages, stream_messages, write_frame
+from pointsman.pipeline.json_lines import PLACE
+from pointsman.pipeline.json_messages import TOO_LONG, make_messages
 from pointsman.store.queue import Queue
 from pointsman.table.message_lines import read_line
 
@@ -81,7 +82,7 @@ def test_a_line_means_on_spark_what_it_means_everywhere(spark: SparkSession, tmp
         (tmp_path / name).write_bytes(b"\n".join(lines))
     archive = read_archive(spark, tmp_path)
     assert archive.messages.rdd.getNumPartitions() > 2
-    rows = {archive.place(row.position): found(row) for row in archive.messages.collect()}
+    rows = {archive.place(row[PLACE]): found(row) for row in archive.messages.collect()}
     assert rows == {
         (str(tmp_path / name), number): expected(line, f"{name} line {number}")
         for name, lines in files.items()
@@ -144,18 +145,76 @@ def test_csv_has_names_in_its_first_line_and_a_row_of_another_length_is_set_asid
     assert rows["e"].problem.reason == "time is not a time: yesterday"
 
 
-def test_json_with_a_schema_is_read_by_spark_itself(spark: SparkSession, tmp_path: Path) -> None:
-    """Other columns pass, and a line that is not so keeps its text."""
-    (tmp_path / "in.json").write_text('{"subject": "a", "amount": 1.5}\n{"subject": "b", "amount": "much"}\nno\n')
-    options = {"schema": "subject string, amount double"}
-    rows = read_messages(spark, tmp_path / "in.json", "json", options).orderBy("body").collect()
-    assert [(row.amount, row.body, row.problem and row.problem.code) for row in rows] == [
-        (1.5, None, None),
-        (None, "no", "bad-message"),
-        (None, '{"subject": "b", "amount": "much"}', "bad-message"),
+def test_json_may_have_what_a_schema_names_and_who_published_it_and_its_position(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """What is of another type keeps its text; what a schema says of the fields of a message is overlooked."""
+    lines = [
+        '{"subject": "a", "amount": 1.5, "principal": "shop", "position": 7}',
+        '{"subject": "b", "amount": "much"}',
+        '{"subject": "c", "colour": "red"}',
+        '{"subject": "d", "position": 1.5}',
+        '{"subject": "e", "principal": 5}',
+        "no",
+    ]
+    (tmp_path / "in.json").write_text("\n".join(lines))
+    options = {"schema": "subject int, amount double"}
+    rows = read_messages(spark, tmp_path / "in.json", "json", options).orderBy("position").collect()
+    assert [(row.subject, row.amount, row.principal, row.position) for row in rows if row.problem is None] == [
+        ("a", 1.5, "shop", 7)
+    ]
+    assert [(row.id, bytes(row.body).decode(), row.problem.reason) for row in rows if row.problem] == [
+        ("line 2", lines[1], "the line is not as the columns say"),
+        ("line 3", lines[2], "a message has no 'colour'"),
+        ("line 4", lines[3], "position is 1.5, not a whole number of 64 bits"),
+        ("line 5", lines[4], "principal is no text that UTF-8 can write, but '5'"),
+        ("line 6", lines[5], "not JSON: Expecting value"),
     ]
     with pytest.raises(InputError, match="no columns with names"):
         read_messages(spark, tmp_path / "in.json", "json", {"schema": "int"})
+
+
+def streamed(stream: DataFrame) -> list[Any]:
+    """The rows of all batches of a stream that ends with its source."""
+    rows: list[Any] = []
+    query = stream.writeStream.foreachBatch(lambda batch, _: rows.extend(batch.collect())).trigger(availableNow=True)
+    assert query.start().awaitTermination(120)
+    return rows
+
+
+def test_a_stream_reads_lines_as_a_batch_does(spark: SparkSession, tmp_path: Path) -> None:
+    """But for the names after lines, which a stream has none of; fields may have other keys."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.jsonl").write_bytes(b"\n".join(ODD_LINES))
+    wanted = [expected(line, "-") for line in ODD_LINES if line.strip()]
+    for row in streamed(stream_messages(spark, str(tmp_path / "in"), "json")):
+        got = found(row)
+        [same] = [each for each in wanted if each[1:3] == got[1:3] and each[5] == got[5]]
+        wanted.remove(same)
+        assert (got[0], got[3]) == (None if same[0] == "-" else same[0], same[3])
+    assert wanted == []
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "1.jsonl").write_text('{"topic": "a", "n": 3}\n{"topic": "a", "subject": "b"}\n')
+    names = {"topic": "subject", "n": "position"}
+    first, second = streamed(stream_messages(spark, str(tmp_path / "other"), "json", {}, names))
+    assert (first.subject, first.position, first.id, first.correlation_id) == ("a", 3, None, None)
+    assert second.problem.reason == "there are both 'topic' and 'subject'"
+
+
+def test_other_files_are_streamed_with_the_columns_that_they_have(spark: SparkSession, tmp_path: Path) -> None:
+    """CSV by its first line, Parquet by what is there; a column that is named must be."""
+    (tmp_path / "csv").mkdir()
+    (tmp_path / "csv" / "1.csv").write_text('topic,metadata\na,"{""k"": ""v""}"\nb,\nc,,,\n')
+    rows = {
+        row.subject: row
+        for row in streamed(stream_messages(spark, str(tmp_path / "csv"), "csv", {}, {"topic": "subject"}))
+    }
+    assert (rows["a"].metadata, rows["b"].problem, rows["c"].problem.code) == ({"k": "v"}, None, "bad-message")
+    spark.createDataFrame([("a", 1)], "subject string, amount int").write.parquet(str(tmp_path / "parquet"))
+    [row] = streamed(stream_messages(spark, str(tmp_path / "parquet"), "parquet"))
+    assert (row.subject, row.amount, row.problem) == ("a", 1, None)
+    with pytest.raises(InputError, match="the source has no column 'topic' for 'subject'"):
+        stream_messages(spark, str(tmp_path / "parquet"), "parquet", {}, {"topic": "subject"})
 
 
 def test_the_queue_is_a_format_too(spark: SparkSession, tmp_path: Path) -> None:

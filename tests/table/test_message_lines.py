@@ -8,7 +8,7 @@ import pytest
 
 from pointsman.errors import InputError, MessageError
 from pointsman.table import message_lines
-from pointsman.table.message_lines import read_messages
+from pointsman.table.message_lines import read_messages, read_received
 
 
 def write(folder: Path, content: str | bytes) -> Path:
@@ -74,3 +74,21 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         list(read_messages(tmp_path / "none"))
     assert caught.value.code == "no-file"
+
+
+def test_a_line_may_say_who_published_it_and_its_position_where_that_is_asked(tmp_path: Path) -> None:
+    """Nobody else lets it pass: it would be lost."""
+    path = write(tmp_path, '{"subject": "a", "principal": "shop", "position": 4}\n{"subject": "a"}\n')
+    assert [line.principal for line in read_messages(path, received=True)] == ["shop", None]
+    with pytest.raises(MessageError, match="a message has no 'position', 'principal'"):
+        list(read_messages(path))
+    found = read_received(b'{"subject": "a", "principal": "shop", "position": -4}', None)
+    assert found[1:] == (False, "shop", -4)
+    assert found.message.correlation_id is None
+
+
+@pytest.mark.parametrize("besides", ['"position": true', '"position": 9223372036854775808', '"principal": "\\ud800"'])
+def test_what_a_line_says_besides_is_checked_too(besides: str) -> None:
+    """So that columns can hold it."""
+    with pytest.raises(MessageError):
+        read_received(f'{{"subject": "a", {besides}}}'.encode(), "x")

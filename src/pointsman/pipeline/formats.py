@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pointsman.errors import InputError, MissingExtraError
 from pointsman.pipeline.columns import find
-from pointsman.pipeline.json_lines import STAGE, Lines, Place, read_lines
+from pointsman.pipeline.json_lines import PLACE, Lines, Place, read_lines, stream_lines
+from pointsman.pipeline.json_messages import STAGE
 from pointsman.pipeline.problem import is_fine, with_problem, with_problems
 from pointsman.pipeline.queue_source.registering import register
 from pointsman.pipeline.spark_errors import spark_errors
+from pointsman.table.message_lines import NO_NAMES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,25 +31,27 @@ FORMATS = {
 """By the ending of a file's name."""
 COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
 CORRUPT = "_corrupt_record"
-NO_OPTIONS: Mapping[str, str] = {}
+WITH_SCHEMA = ("csv", "parquet", "orc", "avro")
+"""Formats of files that Spark streams only if it is told their columns."""
+NO_OPTIONS: Mapping[str, Any] = {}
 
 
 class Archive(NamedTuple):
-    """Messages that were read, and the lines they were in, if they were read from JSON Lines."""
+    """Messages that were read, and the lines they were in, if they were read from JSON Lines: by ``PLACE``."""
 
     messages: DataFrame
     lines: Lines | None = None
 
-    def place(self, position: int) -> Place | None:
-        """The file and the line of the message with this ``position``, where that is known."""
-        return None if self.lines is None else self.lines.place(position)
+    def place(self, place: int) -> Place | None:
+        """The file and the line of the message with this ``PLACE``, where that is known."""
+        return None if self.lines is None else self.lines.place(place)
 
 
 def read_messages(
     spark: SparkSession, path: str | Path, format_name: str | None = None, options: Mapping[str, str] = NO_OPTIONS
 ) -> DataFrame:
     """The messages of a file or folder, for ``pipeline.route``; as ``read_archive``."""
-    return read_archive(spark, path, format_name, options).messages
+    return read_archive(spark, path, format_name, options).messages.drop(PLACE)
 
 
 def read_archive(
@@ -55,10 +59,10 @@ def read_archive(
 ) -> Archive:
     """The messages of a file or folder, in any format of Spark; without a format, the one that ``format_of`` finds.
 
-    ``json`` is that of the project, JSON Lines as ``read_lines`` reads them; with the option ``schema`` (such as
-    ``subject string, amount double``) it is Spark's own. ``pointsman`` is the queue, by the path of its file. In CSV
-    the first line has the names of the columns, unless the options say otherwise. Where ``metadata`` is text it is read
-    as a JSON object, and ``time`` as a timestamp.
+    ``json`` is that of the project, JSON Lines as ``read_lines`` reads them; the option ``schema`` (such as
+    ``amount double, colour string``) names what lines may have besides. ``pointsman`` is the queue, by the path of its
+    file. In CSV the first line has the names of the columns, unless the options say otherwise. Where ``metadata`` is
+    text it is read as a JSON object, and ``time`` as a timestamp.
 
     What cannot be read so has a ``problem`` with the stage ``receive`` and the code ``bad-message``; no row is left
     out. Raises ``InputError``: ``no-file``, ``bad-usage`` for a format that cannot be told, ``spark-failed`` for
@@ -74,12 +78,39 @@ def read_archive(
     # Spark would look from where its Java was started.
     whole = str(path) if "://" in str(path) else str(Path(path).absolute())
     with spark_errors(str(path)):
-        if name == "json" and schema is None:
-            messages, files = read_lines(spark, whole, own)
+        if name == "json":
+            messages, files = read_lines(spark, whole, own, schema)
             return Archive(messages, Lines(messages, tuple(_as_given(file, whole, path) for file in files)))
         if name == "pointsman":
             register(spark)
         return Archive(_fit(_load(spark, whole, name, own, schema)))
+
+
+def stream_messages(
+    spark: SparkSession,
+    path: str | None,
+    format_name: str,
+    options: Mapping[str, Any] = NO_OPTIONS,
+    names: Mapping[str, str] = NO_NAMES,
+) -> DataFrame:
+    """The messages of a source as a stream, in any format of Spark; read as ``read_archive`` reads them.
+
+    ``names`` are the fields of a message by the columns, or the keys of JSON, that hold them, where these are others.
+    CSV, Parquet, ORC and Avro have the columns of the option ``schema``, or of the files that are there now. Raises
+    ``InputError``: ``bad-usage`` if a column that is named is not there, ``no-file`` or ``spark-failed`` for what Spark
+    refuses.
+    """
+    own = dict(options)
+    schema = own.pop("schema", None)
+    with spark_errors(path or format_name):
+        if format_name == "json":
+            return stream_lines(spark, path, own, schema, names)
+        stream = _load(spark, path, format_name, own, schema, stream=True)
+        for column, field in names.items():
+            if find(stream, column) is None:
+                raise InputError("bad-usage", f"the source has no column {column!r} for {field!r}")
+            stream = stream.withColumnRenamed(column, field)
+        return _fit(stream)
 
 
 def format_of(path: str | Path) -> str:
@@ -121,20 +152,31 @@ def write_frame(
         shown.write.format(format_name).options(**chosen).partitionBy(*partition_by).save(str(path))
 
 
-def _load(spark: SparkSession, path: str, name: str, options: dict[str, str], schema: str | None) -> DataFrame:
+def _load(
+    spark: SparkSession,
+    path: str | None,
+    name: str,
+    options: dict[str, Any],
+    schema: str | None,
+    *,
+    stream: bool = False,
+) -> DataFrame:
     from pyspark.sql.types import StringType, StructField, StructType
 
-    reader = spark.read.format(name).options(**options)
-    if name not in ("json", "csv"):
-        return (reader if schema is None else reader.schema(schema)).load(path)
-    if name == "csv":
-        reader = reader.options(**{"header": "true", "escape": '"', "columnPruning": "false", **options})
-    kind = reader.load(path).schema if schema is None else StructType.fromDDL(schema)
+    chosen = {"header": "true", "escape": '"', "columnPruning": "false", **options} if name == "csv" else options
+    reader = (spark.readStream if stream else spark.read).format(name).options(**chosen)
+    if schema is not None:
+        kind = StructType.fromDDL(schema)
+    elif name == "csv" or (stream and name in WITH_SCHEMA):
+        kind = spark.read.format(name).options(**chosen).load(path).schema
+    else:
+        return reader.load(path)
     if not isinstance(kind, StructType):
         raise InputError("bad-usage", f"the option 'schema' has no columns with names: {schema!r}")
+    if name != "csv":
+        return reader.schema(kind).load(path)
     read = reader.schema(StructType([*kind.fields, StructField(CORRUPT, StringType())]))
-    loaded = read.options(mode="PERMISSIVE", columnNameOfCorruptRecord=CORRUPT).load(path)
-    return _with_corrupt(loaded)
+    return _with_corrupt(read.options(mode="PERMISSIVE", columnNameOfCorruptRecord=CORRUPT).load(path))
 
 
 def _with_corrupt(loaded: DataFrame) -> DataFrame:

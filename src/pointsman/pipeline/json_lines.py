@@ -1,7 +1,7 @@
 """Files of messages, JSON Lines, as a DataFrame: what ``Message.from_dict`` makes of each line, and where it stands.
 
 Spark splits the files and reads the lines; only their texts go to Python, as an Arrow column, where the reader of the
-project makes messages of them. So a line means the same here as it does everywhere else.
+project makes messages of them. So a line means the same here as it does everywhere else, in a batch and in a stream.
 """
 
 from __future__ import annotations
@@ -11,24 +11,18 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from pointsman.errors import MessageError
-from pointsman.pipeline.problem import PROBLEM, TYPE
-from pointsman.table.message_lines import MAXIMUM_LINE, read_line
+from pointsman.pipeline.json_messages import as_messages
+from pointsman.table.message_lines import NO_NAMES
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
-STAGE = "receive"
+PLACE = "pointsman_place"
+"""The column that orders the messages of a batch by file and line."""
 LINE_BITS = 40
-"""Of a position: the line; the bits above are the number of the file."""
+"""Of a place: the line; the bits above are the number of the file."""
 WHITE_SPACE = " \t\n\r\x0b\f"
-TOO_LONG = f"the line is longer than {MAXIMUM_LINE} bytes"
-TEXTS = ("subject", "id", "source", "correlation_id", "causation_id", "content_type")
-MADE = "struct<{},metadata:map<string,string>,body:binary,time:timestamp,code:string,reason:string>".format(
-    ",".join(f"{name}:string" for name in TEXTS)
-)
-COLUMNS = ("subject", "id", "metadata", "time", "source", "correlation_id", "causation_id", "content_type")
 
 
 class Place(NamedTuple):
@@ -44,20 +38,19 @@ class Lines(NamedTuple):
     messages: DataFrame
     files: tuple[str, ...]
 
-    def place(self, position: int) -> Place:
-        """Where the message with this ``position`` was read."""
-        return Place(self.files[position >> LINE_BITS], position & ((1 << LINE_BITS) - 1))
+    def place(self, place: int) -> Place:
+        """Where the message with this ``PLACE`` was read."""
+        return Place(self.files[place >> LINE_BITS], place & ((1 << LINE_BITS) - 1))
 
 
-def read_lines(spark: SparkSession, path: str, options: Mapping[str, str]) -> Lines:
-    """The messages, one row for each line that has text, with ``position``, which orders them by file and line.
+def read_lines(spark: SparkSession, path: str, options: Mapping[str, Any], schema: str | None = None) -> Lines:
+    """The messages of files, one row for each line that has text, with ``PLACE``; as ``as_messages`` makes them.
 
-    For a single file, ``position`` is the number of the line. A message without an id is called after its line, and
-    after its file if there are several. A line that is no message has no subject; its text is the body, and its
-    ``problem`` has the stage ``receive``, the code (``bad-json``, ``bad-message``) and the reason.
+    ``position`` is what the line says, or else its place, which for a single file is the number of the line. A message
+    without an id is called after its line, and after its file if there are several.
 
     The lines are counted here, which reads the files once; nothing else is computed. The options are those of Spark's
-    format text. Raises what Spark raises.
+    format text. Raises what Spark raises, and as ``as_messages``.
     """
     from pyspark.sql import functions as sf
 
@@ -70,65 +63,39 @@ def read_lines(spark: SparkSession, path: str, options: Mapping[str, str]) -> Li
     )
     starts, files = _starts(lines)
     known = sf.broadcast(spark.createDataFrame(starts))
-    placed = lines.join(known, ["file", "block"], "left").where(sf.length(sf.trim("line", sf.lit(WHITE_SPACE))) > 0)
+    placed = lines.join(known, ["file", "block"], "left").where(_has_text())
     named = placed.select(
-        sf.col("line").cast("binary").alias("line"),
-        (sf.col("start") + sf.col("row")).alias("position"),
+        "line",
+        (sf.col("start") + sf.col("row")).alias(PLACE),
         sf.concat(sf.col("label"), (sf.col("offset") + sf.col("row")).cast("string")).alias("name"),
     )
-    fits = sf.octet_length("line") <= MAXIMUM_LINE
-    made = named.withColumn("made", _making()(sf.when(fits, sf.col("line")), sf.col("name")))
-    code, reason = sf.col("made.code"), sf.col("made.reason")
-    problem = sf.struct(sf.lit(STAGE).alias("stage"), code.alias("code"), reason.alias("reason")).cast(TYPE)
-    messages = made.select(
-        "position",
-        *(sf.col(f"made.{name}").alias(name) for name in COLUMNS),
-        sf.when(code.isNull(), sf.col("made.body")).otherwise(sf.col("line")).alias("body"),
-        sf.when(code.isNotNull(), problem).alias(PROBLEM),
-    )
-    return Lines(messages, files)
+    messages = as_messages(named, schema)
+    return Lines(messages.withColumn("position", sf.coalesce("position", PLACE)), files)
 
 
-def make_messages(lines: pa.Array[Any], names: pa.Array[Any]) -> pa.Array[Any]:
-    """What each line holds, as structs; null is a line that is too long."""
-    import pyarrow as pa
+def stream_lines(
+    spark: SparkSession,
+    path: str | None,
+    options: Mapping[str, Any],
+    schema: str | None = None,
+    names: Mapping[str, str] = NO_NAMES,
+) -> DataFrame:
+    """The messages of files as a stream: one row for each line that has text, as ``as_messages`` makes them.
 
-    columns: dict[str, list[Any]] = {name: [] for name in (*TEXTS, "metadata", "body", "time", "code", "reason")}
-    for line, name in zip(lines.to_pylist(), names.to_pylist(), strict=True):
-        code = reason = message = None
-        try:
-            if line is None:
-                raise MessageError("bad-message", TOO_LONG)
-            message = read_line(line, name)
-        except MessageError as error:
-            code, reason = error.code, error.problem
-        for field in TEXTS:
-            columns[field].append(getattr(message, field, None))
-        columns["id"][-1] = name if message is None else message.id
-        columns["metadata"].append(None if message is None else list(message.metadata.items()))
-        columns["body"].append(None if message is None else message.body)
-        columns["time"].append(None if message is None else message.time)
-        columns["code"].append(code)
-        columns["reason"].append(reason)
-    kinds = {
-        "metadata": pa.map_(pa.string(), pa.string()),
-        "body": pa.binary(),
-        "time": pa.timestamp("us", tz="UTC"),
-    }
-    arrays = [pa.array(values, kinds.get(name, pa.string())) for name, values in columns.items()]
-    return pa.StructArray.from_arrays(arrays, list(columns))
+    A message without an id has none here, for a stream does not know the numbers of lines. The options are those of
+    Spark's format text, as a stream. Raises what Spark raises, and as ``as_messages``.
+    """
+    from pyspark.sql import functions as sf
+
+    text = spark.readStream.format("text").options(**{"lineSep": "\n", **options}).load(path)
+    lines = text.select(sf.col("value").alias("line"), sf.lit(None).cast("string").alias("name"))
+    return as_messages(lines.where(_has_text()), schema, names)
 
 
-def _making() -> Any:
-    import pyarrow as pa
-    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # it is there; its stub does not say so
+def _has_text() -> Column:
+    from pyspark.sql import functions as sf
 
-    def make(lines: Any, names: Any) -> Any:
-        return make_messages(lines, names)
-
-    # Spark reads from the types that it works on columns; as text it could not find them here.
-    make.__annotations__ = {"lines": pa.Array, "names": pa.Array, "return": pa.Array}
-    return arrow_udf(make, MADE)
+    return sf.length(sf.trim("line", sf.lit(WHITE_SPACE))) > 0
 
 
 def _starts(lines: DataFrame) -> tuple[pa.Table, tuple[str, ...]]:

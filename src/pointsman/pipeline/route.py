@@ -11,7 +11,7 @@ from pointsman.pipeline.columns import MessageColumns, find, refuse_columns
 from pointsman.pipeline.problem import PROBLEM, with_problems
 from pointsman.pipeline.resolve_routes import resolve_routes
 from pointsman.pipeline.route_codes import RouteCodes
-from pointsman.pipeline.select import NO_STATE, select
+from pointsman.pipeline.select import NO_STATE, ORDERED, select
 from pointsman.pipeline.translate import translate
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
@@ -83,7 +83,7 @@ def route(
 
 
 def with_positions(messages: DataFrame, table: RoutingTable) -> DataFrame:
-    """The messages with ``position``, if the table has routes that need an order and there is none.
+    """The messages with ``position``, if the table has routes that need an order; made where it is missing or NULL.
 
     It is the place of the row; in a stream, where nothing goes by the order, a number that follows from the id.
     """
@@ -92,10 +92,11 @@ def with_positions(messages: DataFrame, table: RoutingTable) -> DataFrame:
     needed = any(route.balance is not None for route in table.routes) or any(
         destination.breaker is not None for destination in table.destinations.values()
     )
-    if not needed or find(messages, "position") is not None:
+    given = find(messages, "position")
+    if not needed or (given is not None and messages.schema[given].dataType.simpleString() not in ORDERED):
         return messages
     place = sf.xxhash64(MessageColumns(messages).id) if messages.isStreaming else sf.monotonically_increasing_id()
-    return messages.withColumn("position", place)
+    return messages.withColumn(given or "position", place if given is None else sf.coalesce(given, place))
 
 
 def with_ids(messages: DataFrame, seed: int = 0) -> DataFrame:

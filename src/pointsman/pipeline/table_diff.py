@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pointsman.errors import InputError, MissingExtraError
 from pointsman.pipeline.columns import FIELDS, find
 from pointsman.pipeline.formats import Archive
+from pointsman.pipeline.json_lines import PLACE
 from pointsman.pipeline.problem import PROBLEM, with_problems
 from pointsman.pipeline.route import DELIVERED, OUTCOME, route
 from pointsman.pipeline.spark_errors import spark_errors
@@ -43,7 +44,7 @@ def diff_archive(archive: Archive, before: RoutingTable, after: RoutingTable) ->
         raise MissingExtraError("spark", "pyspark") from None
     base = with_problems(archive.messages)
     names = [name for name in (find(base, field) for field in FIELDS) if name is not None]
-    place = sf.col(POSITION) if archive.lines is not None else sf.monotonically_increasing_id()
+    place = sf.col(PLACE) if archive.lines is not None else sf.monotonically_increasing_id()
     with spark_errors("the archive"):
         messages = base.select(place.alias(POSITION), *names, PROBLEM).persist(StorageLevel.MEMORY_AND_DISK)
         try:

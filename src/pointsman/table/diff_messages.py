@@ -115,9 +115,9 @@ class MessageDiff:
         self._after = Replay(after)
         self.found = Comparison()
 
-    def add(self, message: Message, line: int) -> None:
+    def add(self, message: Message, line: int, principal: str | None = None) -> None:
         """Compares the deliveries of a message; raises what ``RoutingTable.decide`` raises."""
-        before, after = self._before.decide(message), self._after.decide(message)
+        before, after = (each.decide(message, principal=principal) for each in (self._before, self._after))
         old, new = _deliveries(before), _deliveries(after)
         found = self.found
         found.messages += 1

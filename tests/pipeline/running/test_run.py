@@ -94,12 +94,12 @@ def test_a_pipeline_routes_files_and_goes_on_where_it_stopped(tmp_path: Path, sp
         ("mail", "first"): 1,
         ("broken", "broken"): 1,
     }
-    assert dict(totals.quarantined) == {("resolve", "empty-token"): 1, ("receive", "bad-message"): 1}
+    assert dict(totals.quarantined) == {("resolve", "empty-token"): 1, ("receive", "bad-json"): 1}
     assert totals.unrouted == 1
     assert dict(totals.failed) == {"broken": 1}
     assert [row["id"] for row in case.read("deliveries", "batch=0", "destination=desk")] == ["1"]
     assert [row["id"] for row in case.read("unrouted")] == ["5"]
-    assert {row["problem"]["code"] for row in case.read("quarantined")} == {"empty-token", "bad-message"}
+    assert {row["problem"]["code"] for row in case.read("quarantined")} == {"empty-token", "bad-json"}
     dead = spark.read.parquet(str(tmp_path / "out" / "dead" / "broken")).collect()
     assert [(row["id"], bool(row["reason"])) for row in dead] == [("6", True)]
     with Queue(tmp_path / "archive.db") as queue:
