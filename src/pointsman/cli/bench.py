@@ -98,6 +98,18 @@ def queue(quick: Quick = False, json: AsJson = False, plot: Plot = None, directo
         draw_queue(results, plot)
 
 
+@app.command()
+def pipeline(quick: Quick = False, json: AsJson = False, plot: Plot = None) -> None:
+    """The pipeline on Spark, on two cores: resolve, route, streams, sagas; beside Spark itself on the same rows."""
+    _check(plot)
+    results = _pipeline(quick)
+    _show("pipeline", results, json)
+    if plot:
+        from pointsman.bench.pipeline_plot import draw_pipeline
+
+        draw_pipeline(results, plot)
+
+
 def _patterns(_quick: bool) -> list[Any]:
     from pointsman.bench.patterns import run
 
@@ -144,6 +156,13 @@ def _queue(quick: bool, directory: Path | None = None) -> dict[str, Any]:
         return run(quick, directory, progress)
 
 
+def _pipeline(quick: bool) -> dict[str, Any]:
+    from pointsman.bench.pipeline import run
+
+    with _progress("pipeline") as progress:
+        return run(quick, progress)
+
+
 ALL: dict[str, Callable[[bool], Any]] = {
     "patterns": _patterns,
     "match": _match,
@@ -151,6 +170,7 @@ ALL: dict[str, Callable[[bool], Any]] = {
     "startup": _startup,
     "table": _table,
     "queue": _queue,
+    "pipeline": _pipeline,
 }
 
 

@@ -127,6 +127,14 @@ def show_queue(results: dict[str, Any]) -> None:
         _show(*table)
 
 
+def show_pipeline(results: dict[str, Any]) -> None:
+    """The pipeline on Spark; and what must hold."""
+    from pointsman.cli.bench_pipeline_tables import tables
+
+    for table in tables(results):
+        _show(*table)
+
+
 def _number(value: float | None, form: str) -> str:
     return "" if value is None else format(value, form)
 
@@ -155,4 +163,5 @@ SHOW: dict[str, Callable[[Any], None]] = {
     "startup": show_startup,
     "table": show_table,
     "queue": show_queue,
+    "pipeline": show_pipeline,
 }
