@@ -28,7 +28,7 @@ class Commands(PartsGroup):
         Part(
             "demo",
             "pointsman.cli.demo:demo",
-            "Show who gets which message: 200,000 shop events and a few hundred subscriptions, on Spark.",
+            "Play an hour of a shop: its events, streamed on Spark through a table with every strategy.",
         ),
         Part(
             "run",

@@ -2,55 +2,83 @@
 
 from __future__ import annotations
 
-import time
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pointsman.cli.output import AsJson, show_json
+from pointsman.errors import MissingExtraError
+
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import SparkSession
     from rich.console import Console
 
-EVENTS = 200_000
-SHOWN = 12
+    from pointsman.pipeline.demo.play import Played
+
+FOLDER = Path("pointsman-demo")
+ORDERS = 6_000
+LOG = "spark.log"
 
 
-def demo() -> None:
-    """Show who gets which message: 200,000 shop events and a few hundred subscriptions, on Spark.
+def demo(
+    folder: Annotated[
+        Path, typer.Option("--folder", metavar="PATH", help="Where it plays; what an earlier demo left is removed.")
+    ] = FOLDER,
+    orders: Annotated[
+        int, typer.Option("--orders", metavar="N", help="Of how many orders; some 16 events each.")
+    ] = ORDERS,
+    json: AsJson = False,
+) -> int:
+    """Play an hour of a shop: its events, streamed on Spark through a table with every strategy.
 
-    Spark runs in this process alone, and ends with it.
+    Shows what became of them. Spark runs in this process alone, and ends with it. Ends with 1 if the counts are not
+    those of RoutingTable.decide.
     """
     from rich.console import Console
 
-    from pointsman.pipeline import local_session, resolve, shop
+    from pointsman.cli.demo_progress import showing
+    from pointsman.pipeline.demo.play import play, prepare_hour
     from pointsman.pipeline.java import find_java
-    from pointsman.pipeline.session import QUICK_START
 
-    console = Console()
+    if find_spec("pyspark") is None:
+        raise MissingExtraError("spark", "pyspark")
     java = find_java()
-    started = time.monotonic()
+    console = Console(quiet=json)
+    with _doing(console, "Making the events of an hour …"):
+        place, summary = prepare_hour(folder, orders=orders)
+    console.print(f"{summary.messages:,} events of an hour in {len(summary.files)} files.", highlight=False)
     with _doing(console, f"Starting Spark on Java {java.version} …"):
-        spark = local_session("pointsman demo", **QUICK_START)
+        spark = _session(place.folder / LOG)
     try:
-        seconds = time.monotonic() - started
-        console.print(f"Spark {spark.version} on Java {java.version} ({java.origin}), started in {seconds:.1f} s.")
-        with _doing(console, f"Making {EVENTS:,} shop events …"):
-            messages = shop.events(spark, EVENTS).cache()
-            count = messages.count()
-            subscriptions = shop.subscriptions(spark)
-        with _doing(console, "Resolving them …"):
-            deliveries = resolve(messages, subscriptions)
-            _show(console, count, deliveries, {row.subscription_id: row.pattern for row in subscriptions.collect()})
-        with _doing(console, "Measuring …"):
-            started = time.monotonic()
-            deliveries.write.format("noop").mode("overwrite").save()
-            seconds = time.monotonic() - started
-        console.print(f"Once more, now that Spark is warm: {count / seconds:,.0f} messages a second.", highlight=False)
+        console.print(f"Spark {spark.version} on Java {java.version} ({java.origin}).", highlight=False)
+        with showing(console, summary.messages) as (tell, watch):
+            played = play(place, summary, spark, tell, watch)
     finally:
         spark.stop()
-    _show_next(console)
+    _show(console, played, json)
+    return 1 if played.differences else 0
+
+
+def _session(log: Path) -> SparkSession:
+    """A session whose Java, and the workers that it starts, write their noise into a file."""
+    from pointsman.pipeline import local_session
+    from pointsman.pipeline.session import QUICK_START
+
+    sys.stderr.flush()
+    before = os.dup(2)
+    with log.open("wb") as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            return local_session("pointsman demo", **QUICK_START)
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
 
 
 @contextmanager
@@ -60,41 +88,25 @@ def _doing(console: Console, what: str) -> Iterator[None]:
         with console.status(what):
             yield
     else:
-        console.print(what)
+        console.print(what, highlight=False)
         yield
 
 
-def _show(console: Console, messages: int, deliveries: DataFrame, patterns: dict[str, str]) -> None:
-    """Runs the pipeline and prints who got how many messages, and the shortest subject of them."""
-    from pyspark.sql import functions as sf
-    from rich.table import Table
+def _show(console: Console, played: Played, as_json: bool) -> None:
+    from pointsman.pipeline.demo.as_data import as_data
+    from pointsman.pipeline.demo.report import show
+    from pointsman.pipeline.demo.trying import next_commands, program_name
 
-    shortest = sf.min_by("subject", sf.struct(sf.length("subject"), "subject"))
-    received = (
-        deliveries.groupBy("subscription_id")
-        .agg(sf.count("*").alias("deliveries"), shortest.alias("example"))
-        .orderBy(sf.desc("deliveries"), "subscription_id")
-        .collect()
-    )
-    total = sum(row.deliveries for row in received)
+    commands = next_commands(played.place, program_name(sys.argv[0]))
+    files = played.place.what_is_where()
+    if as_json:
+        run = {"batches": played.batches, "seconds": round(played.seconds, 1), "table": played.table.hash}
+        checked = {"agrees": not played.differences, "differences": played.differences}
+        where = {"files": {what: str(path) for what, path in files.items()}, "try_next": commands}
+        show_json(as_data(played.counts) | run | checked | where)
+        return
+    rate = f"{played.counts.messages / played.seconds:,.0f} messages a second"
     console.print(
-        f"{messages:,} messages gave {total:,} deliveries to {len(received)} of {len(patterns)} subscriptions.\n",
-        highlight=False,
+        f"Ran in {played.batches} batches, in {played.seconds:.1f} s: {rate}, Spark still cold.\n", highlight=False
     )
-    table = Table(title="Who got what", title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for heading in ("subscription", "pattern", "received", "for example"):
-        table.add_column(heading, justify="right" if heading == "received" else "left", no_wrap=True)
-    for row in received[:SHOWN]:
-        table.add_row(row.subscription_id, patterns[row.subscription_id], f"{row.deliveries:,}", row.example)
-    console.print(table)
-    others = received[SHOWN:]
-    console.print(f"… and {len(others)} more, with {sum(row.deliveries for row in others):,} deliveries.\n")
-
-
-def _show_next(console: Console) -> None:
-    console.print("\nThis was resolve. Still to come: authorize, translate, select and deliver.")
-    console.print("To try next:")
-    typer.echo("  .venv/bin/pointsman match 'payments.*.*.declined' payments.eu.card.declined")
-    typer.echo("  .venv/bin/pointsman pattern compare 'orders.>' '*.eu.*'")
-    typer.echo("  .venv/bin/pointsman explain examples/shop.yaml alerts.critical.fire")
-    typer.echo("  .venv/bin/pointsman check examples/shop.yaml")
+    show(console, played.counts, played.table, differences=played.differences, files=files, commands=commands)

@@ -6,13 +6,15 @@ from collections import Counter
 
 import pytest
 
-from pointsman.errors import InputError, MessageError
+from pointsman.errors import InputError
+from pointsman.pipeline.demo import ENVIRONMENT, TABLE
 from pointsman.pipeline.demo.counts import Refusal
 from pointsman.pipeline.demo.events import HOUR_START
 from pointsman.pipeline.demo.expected import Run, decide_all
 from pointsman.pipeline.demo.outcomes import Outage
 from pointsman.pipeline.demo.reading import read_file
 from pointsman.routing.saga_definition import SagaDefinition
+from pointsman.table.routing_table import RoutingTable
 from tests.pipeline.demo.conftest import Hour
 
 
@@ -32,13 +34,15 @@ def test_what_is_quarantined_is_what_was_put_in(hour: Hour) -> None:
     malformed, forbidden = hour.summary.malformed, hour.summary.forbidden
     assert by_stage == {
         "authorize": sum(forbidden.values()),
-        "resolve": malformed["missing subject"] + malformed["invalid subject"],
+        "receive": malformed["cut line"] + malformed["missing subject"],
+        "resolve": malformed["invalid subject"],
     }
     assert hour.counts.quarantined.total() == hour.summary.quarantined
     assert (
-        hour.counts.quarantined[Refusal("", "resolve", "not-text", "the subject is missing")]
+        hour.counts.quarantined[Refusal("", "receive", "bad-message", "the subject is missing")]
         == malformed["missing subject"]
     )
+    assert by_reason["not JSON: Unterminated string starting at"] == malformed["cut line"]
     assert by_reason["there is no principal …"] == forbidden["unknown principal"]
     assert by_reason["… may not publish to …: deny publish … (deny.publish[0])"] == forbidden["denied"]
 
@@ -115,7 +119,8 @@ def test_a_breaker_turns_deliveries_aside_while_its_destination_is_away(hour: Ho
     """Told after each minute; the fallback gets the rest, and after the outage the destination gets them again."""
     begins = HOUR_START.timestamp() + 20 * 60
     away = Outage("warehouse", begins, begins + 10 * 60)
-    counts = decide_all(hour.folder, hour.table, files_per_batch=1, outages=[away])
+    table = RoutingTable.parse(TABLE.read_text().replace("reset: 2h", "reset: 5m"), ENVIRONMENT)
+    counts = decide_all(hour.folder, table, files_per_batch=1, outages=[away])
     turned = counts.fallbacks["warehouse", "parking"]
     assert 0 < turned == counts.by_destination["parking"]
     assert 3 <= counts.failed["warehouse"] < counts.by_destination["warehouse"]
@@ -147,13 +152,15 @@ def test_a_folder_without_files_is_refused(hour: Hour, tmp_path_factory: pytest.
 
 
 @pytest.mark.parametrize("line", ["no json", "[1]", '{"subject": 1}', '{"subject": "a", "surplus": 1}'])
-def test_a_line_that_is_no_message_is_named(hour: Hour, tmp_path_factory: pytest.TempPathFactory, line: str) -> None:
-    """With its file and its number."""
+def test_a_line_that_is_no_message_is_quarantined(
+    hour: Hour, tmp_path_factory: pytest.TempPathFactory, line: str
+) -> None:
+    """By the stage that receives; what comes after it is decided."""
     folder = tmp_path_factory.mktemp("broken")
-    (folder / "a.jsonl").write_text(f'{{"subject": "a"}}\n{line}\n')
-    with pytest.raises(MessageError) as caught:
-        decide_all(folder, hour.table)
-    assert (caught.value.file, caught.value.line) == (str(folder / "a.jsonl"), 2)
+    (folder / "a.jsonl").write_text(f'{line}\n{{"subject": "a"}}\n')
+    counts = decide_all(folder, hour.table)
+    assert [(refusal.family, refusal.stage) for refusal in counts.quarantined] == [("", "receive")]
+    assert counts.unrouted == {"a": 1}
 
 
 def run_over(hour: Hour) -> Run:

@@ -93,7 +93,7 @@ def test_twenty_messages_come_to_what_was_worked_out_by_hand(tmp_path: Path) -> 
                 ): 1,
                 Refusal("a", "authorize", "publish-refused", "there is no principal …"): 1,
                 Refusal("a", "resolve", "empty-token", "token 2 of the nats subject is empty"): 1,
-                Refusal("", "resolve", "not-text", "the subject is missing"): 1,
+                Refusal("", "receive", "bad-message", "the subject is missing"): 1,
             }
         ),
         unrouted=Counter({"begin": 2, "end": 3, "answer": 4, "b": 1}),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
-import subprocess
-import sys
+import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from io import StringIO
 from itertools import pairwise
@@ -14,16 +13,20 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from pointsman.pipeline.demo import TABLE
+from pointsman.pipeline.demo.as_data import as_data
 from pointsman.pipeline.demo.counts import Counts, Flow, Refusal
-from pointsman.pipeline.demo.report import next_commands, show
+from pointsman.pipeline.demo.place import Place
+from pointsman.pipeline.demo.report import show
+from pointsman.pipeline.demo.trying import next_commands, program_name
 from tests.pipeline.demo.conftest import Hour
 
 
-def shown(counts: Counts, hour: Hour, width: int = 170) -> str:
+def shown(counts: Counts, hour: Hour, width: int = 170, differences: Sequence[str] = ()) -> str:
     """The report as text."""
     console = Console(file=StringIO(), width=width)
-    show(console, counts, hour.table, files={"the events": hour.folder}, commands=next_commands(TABLE))
+    place = Place(hour.folder)
+    files, commands = place.what_is_where(), next_commands(place, "pointsman")
+    show(console, counts, hour.table, differences=differences, files=files, commands=commands)
     assert isinstance(console.file, StringIO)
     return console.file.getvalue()
 
@@ -51,7 +54,7 @@ def test_every_count_is_shown(hour: Hour) -> None:
         assert f"{count:,} {ending}" in text
 
 
-@pytest.mark.parametrize("ending", ["finished", "compensated"])
+@pytest.mark.parametrize("ending", ["finished", "compensated", "timed out"])
 def test_a_saga_is_told_step_by_step(hour: Hour, ending: str) -> None:
     """Times, events and commands, in their order."""
     [tale] = (tale for tale in hour.counts.tales if tale.ending == ending)
@@ -102,12 +105,31 @@ def test_names_are_shown_as_they_are(hour: Hour) -> None:
     assert "[blink]why" in text
 
 
-@pytest.mark.parametrize("number", range(3))
-def test_the_commands_to_try_next_work(tmp_path: Path, number: int) -> None:
-    """As they are printed, with a table whose name has a space."""
-    table = tmp_path / "my shop.yaml"
-    table.write_bytes(TABLE.read_bytes())
-    program, *arguments = shlex.split(next_commands(table)[number])
-    command = [str(Path(sys.executable).with_name(program)), *arguments]
-    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
-    assert result.returncode == 0, result.stderr
+def test_whether_the_counts_are_those_of_decide_is_said(hour: Hour) -> None:
+    """And each that is not."""
+    assert "comes to the same in every count" in shown(hour.counts, hour)
+    text = shown(hour.counts, hour, differences=["messages: 1, not [2]"])
+    assert "comes to something else:\n  messages: 1, not [2]\n" in text
+
+
+def test_for_machines_there_is_every_count(hour: Hour) -> None:
+    """As values that JSON can hold."""
+    data = json.loads(json.dumps(as_data(hour.counts)))
+    assert data["messages"] == data["routed"] + data["unrouted"] + sum(each["messages"] for each in data["quarantined"])
+    assert sum(data["by_route"].values()) == sum(data["by_destination"].values())
+    assert sum(each["deliveries"] for each in data["deliveries"]) == hour.counts.deliveries.total()
+    assert {tale["ending"] for tale in data["tales"]} == data["sagas"].keys()
+
+
+def test_a_program_is_called_by_its_name_where_that_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And otherwise by its path, from here if it is below."""
+    program = tmp_path / "my bin" / "pointsman"
+    program.parent.mkdir()
+    program.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert program_name(str(program)) == "pointsman"
+    monkeypatch.setenv("PATH", "")
+    assert program_name(str(program)) == f"'{program}'"
+    monkeypatch.chdir(tmp_path)
+    assert program_name(str(program)) == "'my bin/pointsman'"
+    assert program_name("not/there") == "there"

@@ -1,54 +1,68 @@
-"""Counts of what the pipeline made of messages, in the same form as what it must come to."""
+"""Counts of what a pipeline has written, in the same form as what it must come to."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
-from pointsman.pipeline.demo.counts import Counts, Flow, Refusal, general_reason
+from pointsman.pipeline.demo.counting_followed import with_followed
+from pointsman.pipeline.demo.counts import Counts, Flow, Refusal, family_of, general_reason
+from pointsman.pipeline.demo.place import Place
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-FAMILY = "family"
-
-
-def with_family(messages: DataFrame) -> DataFrame:
-    """The messages with ``family``, the first token of the subject as it was sent; before it is translated."""
-    from pyspark.sql import functions as sf
-
-    first = sf.substring_index("subject", ".", 1)
-    return messages.withColumn(FAMILY, sf.coalesce(first, sf.lit("")))
+Row = dict[str, Any]
 
 
-def count_rows(rows: DataFrame) -> Counts:
-    """What became of messages that had a family and were routed, by ``Routed.rows``; runs one Spark job.
+def count_written(place: Place, subjects: Mapping[str, str]) -> Counts:
+    """What is in the files that the pipeline of the demo wrote: deliveries, dead letters, quarantine and the rest.
 
-    Messages are told apart by their ``id``. Sagas, gatherings and what failed later are not in these rows.
+    ``subjects`` has the subject of each message as it was sent, by its id: a delivery has the one it was translated to.
     """
-    from pyspark.sql import functions as sf
-
-    known = "instead_of" if "instead_of" in rows.columns else "CAST(NULL AS STRING)"
-    keys = [FAMILY, "outcome", "route", "destination", "problem.stage", "problem.code", "problem.reason"]
-    fields = [*map(sf.col, keys), sf.expr(known)]
-    # The rows of a message are one group first, so that its deliveries and the message itself are counted in one go.
-    messages = rows.groupBy("id").agg(sf.collect_list(sf.struct(*fields)).alias("rows"))
-    first = sf.posexplode("rows").alias("number", "row")
-    counted = messages.select(first).groupBy("row", (sf.col("number") == 0).alias("first")).count().collect()
     deliveries: Counter[Flow] = Counter()
-    quarantined: Counter[Refusal] = Counter()
-    unrouted: Counter[str] = Counter()
     fallbacks: Counter[tuple[str, str]] = Counter()
-    routed = 0
-    for (family, outcome, route, destination, stage, code, reason, instead_of), is_first, count in counted:
-        if outcome == "delivered":
-            deliveries[Flow(family, route, destination)] += count
-            routed += count if is_first else 0
-            if instead_of is not None:
-                fallbacks[instead_of, destination] += count
-        elif outcome == "quarantined":
-            quarantined[Refusal(family, stage, code, general_reason(reason))] += count
-        else:
-            unrouted[family] += count
-    total = routed + quarantined.total() + unrouted.total()
-    return Counts(total, routed, deliveries, quarantined, unrouted, fallbacks=fallbacks)
+    failed: Counter[str] = Counter()
+    routed: set[str] = set()
+    dead = [*_dead(place.out / "dead")]
+    for row in (*_rows(place.out / "deliveries"), *_rows(place.warehouse), *dead):
+        routed.add(row["id"])
+        deliveries[Flow(family_of(subjects.get(row["id"])), row["route"], row["destination"])] += 1
+        if row.get("instead_of") is not None:
+            fallbacks[row["instead_of"], row["destination"]] += 1
+    failed.update(row["destination"] for row in dead)
+    quarantined: Counter[Refusal] = Counter()
+    for row in _rows(place.out / "quarantined"):
+        problem = row["problem"]
+        family = family_of(subjects.get(row["id"]))
+        quarantined[Refusal(family, problem["stage"], problem["code"], general_reason(problem["reason"]))] += 1
+    unrouted = Counter(family_of(subjects.get(row["id"])) for row in _rows(place.out / "unrouted"))
+    total = len(routed) + quarantined.total() + unrouted.total()
+    counts = Counts(total, len(routed), deliveries, quarantined, unrouted, fallbacks=fallbacks, failed=failed)
+    return with_followed(counts, _followed(place.out / "followed"), subjects)
+
+
+def _rows(folder: Path) -> Iterator[Row]:
+    """The rows of JSON files; what Spark has in the names of folders is in them too."""
+    for file in sorted(folder.rglob("*.json")):
+        named = dict(part.split("=", 1) for part in file.relative_to(folder).parts[:-1] if "=" in part)
+        more = {key: unquote(value) for key, value in named.items() if key != "batch"}
+        with file.open("rb") as lines:
+            for line in lines:
+                yield json.loads(line) | more
+
+
+def _dead(folder: Path) -> Iterator[Row]:
+    import pyarrow.parquet as pq
+
+    for file in sorted(folder.rglob("*.parquet")):
+        yield from pq.ParquetFile(file).read(["id", "route", "destination", "instead_of"]).to_pylist()
+
+
+def _followed(folder: Path) -> Iterator[Row]:
+    """The rows of sagas and gatherings; JSON leaves out what is NULL, and has times as texts."""
+    empty = dict.fromkeys(("route", "path", "subject", "causation_id", "outcome"))
+    for row in _rows(folder):
+        yield empty | row | {"time": datetime.fromisoformat(row["time"])}

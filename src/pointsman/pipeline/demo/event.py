@@ -38,16 +38,20 @@ class Event(NamedTuple):
     source: str
     correlation_id: str | None
     metadata: Mapping[str, str]
+    is_cut: bool = False
+    """Whether its sender stopped in the middle of it."""
 
     def as_line(self, position: int, hour_start: datetime) -> str:
         """The event at its place in the hour as a line of a file; a subject that is missing is left out."""
         fields = self._asdict()
+        del fields["is_cut"]
         fields["id"] = f"m-{position:06}"
         fields["position"] = position
         fields["time"] = format_timestamp(hour_start + timedelta(milliseconds=fields.pop("at")))
         if self.subject is None:
             del fields["subject"]
-        return as_json(fields)
+        text = as_json(fields)
+        return text[: text.index('"metadata"') + 5] if self.is_cut else text
 
 
 def event(

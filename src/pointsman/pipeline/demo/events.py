@@ -23,12 +23,6 @@ ORDERS = 6_000
 HOUR_START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 CLOSED = 60 * MINUTE + 59 * SECOND
 """When the shop says that it has closed: later than every timeout that falls due within the hour."""
-SCHEMA = (
-    "id string, time timestamp, subject string, metadata map<string,string>, body string, source string, "
-    "correlation_id string, principal string, position bigint"
-)
-"""Of the files, as Spark reads it. ``position`` counts the messages of the hour: several files in one batch have no
-order among each other, and balanced routes need one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +48,16 @@ class Summary:
     @property
     def quarantined(self) -> int:
         """How many messages can be delivered to nobody; those with an unreadable body are not among them."""
-        return sum(self.forbidden.values()) + self.malformed["missing subject"] + self.malformed["invalid subject"]
+        unreadable = sum(count for kind, count in self.malformed.items() if kind != "unreadable body")
+        return sum(self.forbidden.values()) + unreadable
 
 
 def make_events(folder: Path, *, seed: int = SEED, hour_start: datetime = HOUR_START, orders: int = ORDERS) -> Summary:
     """Writes the events of an hour with so many orders, some fifteen messages for each, into the folder.
 
-    The files are JSON Lines, ``minute-00.jsonl`` to ``minute-60.jsonl``, their messages in the order of their times. A
-    file appears whole, and its modification time is that of its minute, so that a stream of files takes them in their
+    The files are JSON Lines, ``minute-00.jsonl`` to ``minute-60.jsonl``, their messages in the order of their times,
+    which ``position`` counts: files of one batch have no order among each other, and balanced routes need one. A file
+    appears whole, and its modification time is that of its minute, so that a stream of files takes them in their
     order. The same arguments give the same bytes. Files of the same names are replaced, others left alone. Raises
     ``InputError``: ``bad-setting`` for less than one order or a start without a time zone, ``no-file`` when nothing can
     be written there; some of the files may be written then.

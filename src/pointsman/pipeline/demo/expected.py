@@ -7,20 +7,19 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from pointsman.errors import InputError, SubjectError
+from pointsman.errors import InputError, MessageError, SubjectError
 from pointsman.patterns.subject import Subject
 from pointsman.pipeline.demo.counts import Counts, Flow, Refusal, family_of, general_reason
 from pointsman.pipeline.demo.outcomes import Outage, Outcomes
-from pointsman.pipeline.demo.reading import Received, read_file
+from pointsman.pipeline.demo.reading import read_file
 from pointsman.pipeline.demo.tales import SagaLog
 from pointsman.routing.gather_state import GatherState
 from pointsman.table.collector import without_collector
 from pointsman.table.decision import Decision
 from pointsman.table.followed import Gathering, SagaMove
+from pointsman.table.message_lines import Received
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import Changes, Key, Value
-
-MISSING = "the subject is missing"
 
 
 def decide_all(
@@ -33,8 +32,8 @@ def decide_all(
     as a runtime that works in batches does: a delivery fails if its destination has an outage at the time of the
     message. Without it, no outcome is ever told.
 
-    Raises ``InputError`` (``no-file``) for a folder without such files, ``MessageError`` with file and line for a line
-    that is no message for another reason than a missing subject.
+    A line that is no message is quarantined by the stage ``receive``. Raises ``InputError`` (``no-file``) for a folder
+    without such files.
     """
     files = sorted(folder.glob("*.jsonl"))
     if not files:
@@ -73,13 +72,13 @@ class Run:
         self._dropped: Counter[tuple[str, str]] = Counter()
         self._fallbacks: Counter[tuple[str, str]] = Counter()
 
-    def add(self, received: Received) -> None:
+    def add(self, received: Received | MessageError) -> None:
         """Decides about a message, and counts what comes of it."""
         self._messages += 1
-        message = received.message
-        if message is None:
-            self._quarantined[Refusal("", "resolve", "not-text", MISSING)] += 1
+        if isinstance(received, MessageError):
+            self._quarantined[Refusal("", "receive", received.code, general_reason(received.problem))] += 1
             return
+        message = received.message
         if message.time is not None:
             self.now = max(self.now, message.time.timestamp())
         self._expire()

@@ -10,7 +10,7 @@ from pointsman.pipeline.demo.stories import PAYMENT_RELEASED, PAYMENT_RESERVED
 
 INVALID_SUBJECTS = ("orders..created", ".orders.eu.books", "orders.eu.", "orders.eu. books", "users.*.joined")
 UNREADABLE_BODIES = ("amount=12.50;lines=1", '{"amount": 12.50, "lin', "<order><amount>12.50</amount></order>", "")
-MALFORMED = {"missing subject": 0.01, "invalid subject": 0.015, "unreadable body": 0.02}
+MALFORMED = {"cut line": 0.005, "missing subject": 0.01, "invalid subject": 0.015, "unreadable body": 0.02}
 FORBIDDEN = {"unknown principal": 0.01, "no rule": 0.03, "denied": 0.01}
 """What is wrong with messages, and how often for each order."""
 ORPHANS = 0.005
@@ -46,8 +46,8 @@ def _malformed(kind: str, number: int, shoppers: Shoppers) -> Event:
         body = UNREADABLE_BODIES[number % len(UNREADABLE_BODIES)]
         subject = f"orders.{shoppers.region()}.{shoppers.category()}"
         return Event(at, subject, body, WEB_SHOP, f"/{WEB_SHOP}", None, {"customer": shoppers.customer()})
-    wrong = None if kind == "missing subject" else INVALID_SUBJECTS[number % len(INVALID_SUBJECTS)]
-    return Event(at, wrong, "{}", None, "/importer", None, {})
+    wrong = INVALID_SUBJECTS[number % len(INVALID_SUBJECTS)] if kind == "invalid subject" else None
+    return Event(at, wrong, "{}", None, "/importer", None, {}, is_cut=kind == "cut line")
 
 
 def _forbidden(kind: str, number: int, shoppers: Shoppers, orders: int) -> Event:

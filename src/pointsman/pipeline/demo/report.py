@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
 ACROSS = 3
 """Destinations in one line."""
-EXAMPLE = '{"subject": "tills.laptops.eu", "body": {"amount": 1500}}'
-"""A message that is translated and then routed by its content."""
 
 
 def show(
@@ -29,20 +26,23 @@ def show(
     counts: Counts,
     table: RoutingTable,
     *,
+    differences: Sequence[str],
     files: Mapping[str, Path],
     commands: Sequence[str],
 ) -> None:
     """Prints the counts by route and by destination, what was quarantined and why, what became of the sagas and the
     gatherings with one saga of each ending told step by step, where the files are, and what to try next.
 
-    ``files`` says what is where. All names are printed as they are, whatever they look like.
+    ``differences`` are those from what the counts must come to; ``files`` says what is where. All names are printed as
+    they are, whatever they look like.
     """
     _show_sums(console, counts)
+    _show_check(console, differences)
     console.print(_routes(counts, table))
     console.print(_destinations(counts))
+    _show_line(console, "Failed", [f"{some:,} to {name}" for name, some in sorted(counts.failed.items())])
     turned = [f"{some:,} to {to} instead of {name}" for (name, to), some in sorted(counts.fallbacks.items())]
     _show_line(console, "Turned aside by a breaker", turned)
-    _show_line(console, "Failed", [f"{some:,} to {name}" for name, some in sorted(counts.failed.items())])
     if counts.quarantined:
         console.print(_quarantine(counts.quarantined))
     show_sagas(console, counts)
@@ -50,18 +50,21 @@ def show(
         console.print(_gatherings(counts))
         dropped = [f"{some:,} {why} ({route})" for (route, why), some in sorted(counts.dropped.items())]
         _show_line(console, "Answers that did not count", dropped)
-    _show_list(console, "Where everything is", [f"{what}: {path}" for what, path in files.items()])
+    width = max(map(len, files), default=0)
+    _show_list(console, "Where everything is", [f"{what:<{width}}  {path}" for what, path in files.items()])
     _show_list(console, "To try next", commands)
 
 
-def next_commands(table: Path) -> tuple[str, str, str]:
-    """Three commands that go on from here, to be typed as they are."""
-    quoted = shlex.quote(str(table))
-    return (
-        f"pointsman explain {quoted} '{EXAMPLE}' --principal till",
-        f"pointsman graph {quoted} --saga order --output saga.svg",
-        f"pointsman test {quoted}",
-    )
+def _show_check(console: Console, differences: Sequence[str]) -> None:
+    if not differences:
+        text = (
+            "Checked: RoutingTable.decide, asked about one message after the other, comes to the same in every count."
+        )
+        console.print(text, highlight=False)
+        return
+    console.print("RoutingTable.decide, asked about one message after the other, comes to something else:", style="red")
+    for text in differences:
+        console.print(f"  {text}", markup=False, highlight=False)
 
 
 def _show_sums(console: Console, counts: Counts) -> None:
@@ -70,7 +73,7 @@ def _show_sums(console: Console, counts: Counts) -> None:
         f"{counts.unrouted.total():,} that no route takes"
     )
     console.print(f"{parts}{'.' if counts.adds_up else ', which does not add up!'}", highlight=False, markup=False)
-    console.print(f"They gave {counts.deliveries.total():,} deliveries.\n", highlight=False)
+    console.print(f"They gave {counts.deliveries.total():,} deliveries.", highlight=False)
 
 
 def _routes(counts: Counts, table: RoutingTable) -> Table:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-TOLD = ("finished", "compensated")
+TOLD = ("finished", "compensated", "timed out")
 """The endings of which one saga is told."""
 WIDE = 140
 """Columns of a terminal that a saga fits in as a table."""
@@ -20,7 +20,7 @@ INDENT = " " * 14
 
 
 def show_sagas(console: Console, counts: Counts) -> None:
-    """Prints how the sagas ended, and one that finished and one that was compensated step by step."""
+    """Prints how the sagas ended, and one of each ending step by step."""
     if not counts.sagas:
         return
     endings = ", ".join(f"{count:,} {ending}" for ending, count in counts.sagas.most_common())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from pointsman.pipeline.authorize import authorize
+from pointsman.pipeline.route import with_ids
 from pointsman.pipeline.running.delivering import Deliverer
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.versions import Tell
@@ -14,9 +16,6 @@ from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-LATE = "1 minute"
-"""How far behind the latest message another may be before timeouts are taken without it."""
 
 
 class Follower:
@@ -32,12 +31,15 @@ class Follower:
     def events(self, messages: DataFrame) -> DataFrame:
         """What the messages do to the sagas and gatherings.
 
-        A pipeline that ends with its source goes by the times of the messages: it cannot wait for a clock.
+        Those that access refuses do nothing. A pipeline that ends with its source goes by the times of the messages: it
+        cannot wait for a clock.
         """
-        translated = translate(messages, self._table)
-        if self._pipeline.written.trigger.kind == "interval" or "time" not in translated.columns:
+        written = self._pipeline.written
+        translated = translate(authorize(with_ids(messages), self._table, principal=written.principal), self._table)
+        if written.trigger.kind == "interval" or "time" not in translated.columns:
             return follow(translated, self._table)
-        return follow(translated.withWatermark("time", LATE), self._table, time_mode="eventTime")
+        late = f"{round(written.late * 1000)} milliseconds"
+        return follow(translated.withWatermark("time", late), self._table, time_mode="eventTime")
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
         """Writes the rows of one batch, by their kinds."""

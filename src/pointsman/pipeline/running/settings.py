@@ -48,6 +48,7 @@ class Pipeline(Part):
     format: Name = Field("json", description="Of what is written there.")
     checkpoint: str = "checkpoint"
     trigger: Trigger = Trigger()
+    late: Duration = Field(60.0, description="How far a message may be behind the latest before timeouts go by it.")
     principal: Name | None = None
     destinations: dict[Name, Sink] = Field(default_factory=dict)
     master: str = "local[*]"

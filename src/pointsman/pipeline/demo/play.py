@@ -1,0 +1,72 @@
+"""The demo from nothing to its end: events, a pipeline that runs over them, and what came of it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pointsman.pipeline.demo import ENVIRONMENT
+from pointsman.pipeline.demo.counting import count_written
+from pointsman.pipeline.demo.counts import Counts
+from pointsman.pipeline.demo.events import ORDERS, SEED, Summary, make_events
+from pointsman.pipeline.demo.expected import decide_all
+from pointsman.pipeline.demo.outcomes import Outage
+from pointsman.pipeline.demo.picture import draw_flow
+from pointsman.pipeline.demo.place import FILES_PER_BATCH, Place, prepare
+from pointsman.pipeline.demo.reading import subjects_of
+from pointsman.pipeline.running.run import run
+from pointsman.pipeline.running.settings import PipelineFile
+from pointsman.table.routing_table import RoutingTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from pointsman.pipeline.running.batch import Totals
+
+AWAY = Outage("warehouse", -math.inf, math.inf)
+
+
+class Played(NamedTuple):
+    """What came of a demo."""
+
+    place: Place
+    summary: Summary
+    table: RoutingTable
+    counts: Counts
+    """By the files that the pipeline has written."""
+    differences: list[str]
+    """From what ``RoutingTable.decide`` comes to, message after message in this process; nothing, if all is well."""
+    batches: int
+    seconds: float
+    """That the pipeline ran."""
+
+
+def prepare_hour(folder: Path, *, orders: int = ORDERS, seed: int = SEED) -> tuple[Place, Summary]:
+    """The folder with everything that the pipeline needs. Raises as ``prepare`` and ``make_events``."""
+    place = prepare(folder)
+    return place, make_events(place.events, orders=orders, seed=seed)
+
+
+def play(
+    place: Place,
+    summary: Summary,
+    spark: SparkSession,
+    tell: Callable[..., None],
+    watch: Callable[[Totals, list[Any]], None] | None = None,
+) -> Played:
+    """Runs the pipeline of the demo as ``pointsman run`` does, counts what it wrote, and draws the flow picture.
+
+    Raises as ``run``. The session is not ended.
+    """
+    started = time.monotonic()
+    totals = run(PipelineFile.load(place.pipeline), tell, spark=spark, watch=watch)
+    seconds = time.monotonic() - started
+    tell("checking")
+    table = RoutingTable.load(place.table, ENVIRONMENT)
+    counts = count_written(place, subjects_of(place.events))
+    expected = decide_all(place.events, table, files_per_batch=FILES_PER_BATCH, outages=[AWAY])
+    draw_flow(counts, place.picture)
+    return Played(place, summary, table, counts, expected.differences(counts), totals.batches, seconds)

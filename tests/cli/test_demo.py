@@ -1,0 +1,81 @@
+"""The demo, run as a newcomer runs it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pointsman.pipeline.demo import ENVIRONMENT
+from pointsman.pipeline.demo.counting import count_written
+from pointsman.pipeline.demo.expected import decide_all
+from pointsman.pipeline.demo.place import FILES_PER_BATCH, Place
+from pointsman.pipeline.demo.play import AWAY
+from pointsman.pipeline.demo.reading import subjects_of
+from pointsman.table.routing_table import RoutingTable
+
+PROGRAMS = Path(sys.executable).parent
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """The finished command, in a shell that finds the program."""
+    environment = os.environ | {"PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "160"}
+    return subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_the_demo_plays_an_hour_checks_itself_and_says_what_to_try(tmp_path: Path) -> None:
+    """What it wrote is what ``decide`` says, sagas step by step; what it says to try works as it stands."""
+    result = shell("pointsman demo --orders 25", tmp_path)
+    assert (result.returncode, result.stderr) == (0, ""), result.stderr
+    for text in (
+        "comes to the same in every count",
+        "By route",
+        "By destination",
+        "there is no principal …",
+        "not JSON: Unterminated string",
+        "Turned aside by a breaker: ",
+        " (finished)",
+        " (compensated)",
+        " (timed out)",
+        "(timeout)",
+        "best-price",
+    ):
+        assert text in result.stdout, result.stdout
+    place = Place(tmp_path / "pointsman-demo")
+    for path in place.what_is_where().values():
+        assert path.exists(), path
+        assert str(path.relative_to(tmp_path)) in result.stdout
+    table = RoutingTable.load(place.table, ENVIRONMENT)
+    found = count_written(place, subjects_of(place.events))
+    expected = decide_all(place.events, table, files_per_batch=FILES_PER_BATCH, outages=[AWAY])
+    assert expected.differences(found) == []
+    assert found.adds_up
+    for mine, its in zip(expected.tales, found.tales, strict=True):
+        assert mine.correlation_id == its.correlation_id
+        assert [step._replace(compensations=()) for step in mine.steps] == list(its.steps)
+
+    commands = result.stdout.partition("To try next\n")[2].splitlines()
+    assert len(commands) == 3
+    for command in commands:
+        tried = shell(command.strip(), tmp_path)
+        assert tried.returncode == 0, (command, tried.stderr)
+    [more] = (
+        row for row in place.out.glob("deliveries/batch=*/destination=premium-desk/*.json") if "2500" in row.read_text()
+    )
+    assert "orders.eu.laptops" in more.read_text()
+
+
+def test_a_folder_that_is_no_demos_is_left_alone(tmp_path: Path) -> None:
+    """It is said before Spark starts."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letters").touch()
+    result = shell("pointsman demo --folder mine", tmp_path)
+    assert (result.returncode, "error[folder-exists]" in result.stderr) == (2, True)
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letters"]
