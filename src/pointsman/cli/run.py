@@ -44,7 +44,7 @@ def run(
     with _telling(json) as (tell, watch):
         totals = run_pipeline(file, tell, master=master, watch=watch)
     _show(totals, json)
-    return 0 if not totals.failed else 1
+    return 0 if not totals.dead else 1
 
 
 def _trigger(text: str) -> Any:

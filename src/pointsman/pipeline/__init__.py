@@ -4,6 +4,8 @@ Importing it imports nothing of Spark: every function does so when it is called.
 """
 
 from pointsman.pipeline.authorize import authorize
+from pointsman.pipeline.deliver import deliver
+from pointsman.pipeline.delivering.sink import Sink
 from pointsman.pipeline.queue_source.registering import register
 from pointsman.pipeline.resolve import resolve
 from pointsman.pipeline.route import Routed, route
@@ -11,4 +13,15 @@ from pointsman.pipeline.select import select
 from pointsman.pipeline.session import local_session
 from pointsman.pipeline.translate import translate
 
-__all__ = ["Routed", "authorize", "local_session", "register", "resolve", "route", "select", "translate"]
+__all__ = [
+    "Routed",
+    "Sink",
+    "authorize",
+    "deliver",
+    "local_session",
+    "register",
+    "resolve",
+    "route",
+    "select",
+    "translate",
+]

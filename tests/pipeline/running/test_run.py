@@ -101,7 +101,7 @@ def test_a_pipeline_routes_files_and_goes_on_where_it_stopped(tmp_path: Path, sp
     assert [row["id"] for row in case.read("unrouted")] == ["5"]
     assert {row["problem"]["code"] for row in case.read("quarantined")} == {"empty-token", "bad-json"}
     dead = spark.read.parquet(str(tmp_path / "out" / "dead" / "broken")).collect()
-    assert [(row["id"], bool(row["reason"])) for row in dead] == [("6", True)]
+    assert [(row["id"], bool(row["dead"]["reason"]), row["dead"]["attempts"]) for row in dead] == [("6", True, 1)]
     with Queue(tmp_path / "archive.db") as queue:
         assert sorted(message.id for message in queue.messages()) == ["1/archive/archive", "2/archive/archive"]
 
@@ -113,11 +113,16 @@ def test_a_pipeline_routes_files_and_goes_on_where_it_stopped(tmp_path: Path, sp
 
 
 def test_a_saga_times_out_by_the_times_of_the_messages(tmp_path: Path, spark: SparkSession) -> None:
-    """The command that it sends then is among what was followed."""
+    """The command that it sends then is among what was followed, and is routed and delivered as any message."""
     case = Case(tmp_path, spark)
     case.add("1.json", {"subject": "orders.created", "id": "1", "time": "2026-01-01T00:00:00Z"})
     case.run()
     case.add("2.json", {"subject": "nobody", "id": "2", "time": "2026-01-01T01:00:00Z"})
-    case.run()
-    commands = case.read("followed")
-    assert [row["subject"] for row in commands if row.get("subject")] == ["orders.remind"]
+    totals = case.run()
+    commands = case.read("followed", "batch=1", "kind=command")
+    assert [row["subject"] for row in commands] == ["orders.remind"]
+    assert totals.commands is not None
+    assert dict(totals.commands.deliveries) == {("archive", "archive"): 1}
+    with Queue(tmp_path / "archive.db") as queue:
+        put = {message.id: message.routing_key for message in queue.messages()}
+    assert put == {"1/archive/archive": "orders.created", f"{commands[0]['id']}/archive/archive": "orders.remind"}

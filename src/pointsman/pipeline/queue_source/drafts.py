@@ -100,6 +100,16 @@ class Checker:
                 problem = f"row {number} of a batch, subject {draft.routing_key!r}, id {draft.id!r}: {error.problem}"
                 raise type(error)(error.code, problem) from error
 
+    def refused(self, batch: pa.RecordBatch) -> Iterator[tuple[str | None, str]]:
+        """The id of each row that cannot be put, and why."""
+        for number in range(batch.num_rows):
+            row = batch.slice(number, 1)
+            try:
+                for draft, _ in planned(row):
+                    self._check_draft(draft)
+            except PointsmanError as error:
+                yield row.column("id")[0].as_py(), str(error)
+
     def _check_draft(self, draft: Draft) -> None:
         subject = draft.routing_key
         if not isinstance(subject, str):

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from pointsman.pipeline import batch_state
 from pointsman.pipeline.breaking import Outcome, report
+from pointsman.pipeline.delivering.deliverer import Deliverer, Group, Written
+from pointsman.pipeline.delivering.saving import save
 from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.route import DELIVERED, OUTCOME, QUARANTINED, UNROUTED, Routed, route
-from pointsman.pipeline.running.delivering import Deliverer, Written
+from pointsman.pipeline.running.places import out_of, places_of
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.versions import Tables, Tell
 from pointsman.table.routing_table import RoutingTable
@@ -37,6 +39,13 @@ class Totals:
     failed: Counter[str] = field(default_factory=Counter)
     """Deliveries that became dead letters, by destination."""
     table: str = ""
+    commands: Totals | None = None
+    """What came of the commands of sagas, which are routed too; None if the table has no sagas."""
+
+    @property
+    def dead(self) -> int:
+        """How many dead letters there are, of messages and of commands."""
+        return self.failed.total() + (0 if self.commands is None else self.commands.dead)
 
     def as_dict(self) -> dict[str, Any]:
         """For ``--json``."""
@@ -48,11 +57,16 @@ class Totals:
             "unrouted": self.unrouted,
             "dead": dict(sorted(self.failed.items())),
             "table": self.table,
+            **({} if self.commands is None else {"commands": self.commands.as_dict()}),
         }
 
 
 class BatchRunner:
-    """Runs batches, one after the other, for ``foreachBatch``."""
+    """Runs batches, one after the other, for ``foreachBatch``.
+
+    ``following`` says that the messages are the commands of sagas: what becomes of them is in a folder of its own, and
+    they are trusted, as what a saga sends is in any runtime.
+    """
 
     def __init__(
         self,
@@ -61,13 +75,19 @@ class BatchRunner:
         checkpoint: Path,
         tell: Tell,
         clock: Callable[[], float] = time.time,
+        *,
+        following: bool = False,
     ) -> None:
         self._pipeline = pipeline
         self._tables = tables
         self._checkpoint = checkpoint
-        self._deliverer = Deliverer(pipeline, str(checkpoint))
+        self._principal = None if following else pipeline.written.principal
+        self._out = out_of(pipeline, following=following)
+        places = places_of(pipeline, following=following)
+        self._deliverer = Deliverer(places, self._out, str(checkpoint), following=following)
         self._tell = tell
         self._clock = clock
+        self._event = "commands" if following else "batch"
         self.totals = Totals()
 
     def __call__(self, messages: DataFrame, batch: int) -> None:
@@ -81,9 +101,7 @@ class BatchRunner:
         state = batch_state.load(self._checkpoint, batch)
         read = Observation()
         observed = messages.observe(read, sf.count(sf.lit(1)).alias("messages"))
-        routed = route(
-            observed, table, principal=self._pipeline.written.principal, state=state, now=float(now), seed=batch
-        )
+        routed = route(observed, table, principal=self._principal, state=state, now=float(now), seed=batch)
         rows = routed.rows.persist()
         try:
             counted = _count(rows)
@@ -96,21 +114,16 @@ class BatchRunner:
         self._add(counted, written, table, batch)
 
     def _write(self, routed: Routed, table: RoutingTable, batch: int, counted: list[Any]) -> Written:
-        deliveries = routed.deliveries
-        if "waits" in deliveries.columns:
-            if any(row["waits"] for row in counted):
-                self._deliverer.bury_waiting(deliveries.filter("waits").drop("probe", "waits"), batch)
-            deliveries = deliveries.filter("NOT waits").drop("probe", "waits")
-        counts: Counter[str] = Counter()
-        for row in counted:
-            if row[OUTCOME] == DELIVERED and not row["waits"]:
-                counts[row["destination"]] += row["count"]
-        written = self._deliverer.deliver(deliveries, table, batch, counts)
-        out, form = self._pipeline.at(self._pipeline.written.out), self._pipeline.written.format
+        groups = [
+            Group(row["destination"], row["instead_of"], row["waits"], row["count"])
+            for row in counted
+            if row[OUTCOME] == DELIVERED
+        ]
+        written = self._deliverer.deliver(routed.deliveries, table, batch, groups)
         for name, frame in ((QUARANTINED, routed.quarantine), (UNROUTED, routed.unrouted)):
             if any(row[OUTCOME] == name for row in counted):
                 shown = frame.drop("probe", "waits", "instead_of")
-                self._deliverer.save(shown, form, {}, f"{out}/{name}/batch={batch}")
+                save(shown, self._pipeline.written.format, {}, f"{self._out}/{name}/batch={batch}")
         return written
 
     @staticmethod
@@ -132,10 +145,10 @@ class BatchRunner:
                 totals.quarantined[row["stage"], row["code"]] += row["count"]
             else:
                 totals.unrouted += row["count"]
-        for name in written.failed:
-            totals.failed[name] += written.outcomes[name].failed
-            self._tell("destination-failed", batch=batch, destination=name, reason=written.failed[name])
-        self._tell("batch", batch=batch, **totals.as_dict())
+        for name, buried in written.dead.items():
+            totals.failed[name] += buried.letters
+            self._tell("destination-failed", batch=batch, destination=name, dead=buried.letters, reason=buried.reason)
+        self._tell(self._event, batch=batch, **totals.as_dict())
 
 
 def _count(rows: DataFrame) -> list[Any]:
@@ -143,6 +156,7 @@ def _count(rows: DataFrame) -> list[Any]:
     from pyspark.sql import functions as sf
 
     waits = rows["waits"] if "waits" in rows.columns else sf.lit(False)
+    instead_of = rows["instead_of"] if "instead_of" in rows.columns else sf.lit(None).cast("string")
     keys = [
         rows[OUTCOME],
         rows["route"],
@@ -150,5 +164,6 @@ def _count(rows: DataFrame) -> list[Any]:
         rows[PROBLEM]["stage"].alias("stage"),
         rows[PROBLEM]["code"].alias("code"),
         waits.alias("waits"),
+        instead_of.alias("instead_of"),
     ]
     return rows.groupBy(*keys).count().collect()

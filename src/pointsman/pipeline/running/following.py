@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pointsman.pipeline.authorize import authorize
+from pointsman.pipeline.delivering.saving import save
 from pointsman.pipeline.route import with_ids
-from pointsman.pipeline.running.delivering import Deliverer
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.versions import Tell
 from pointsman.pipeline.stateful.follow import follow
+from pointsman.pipeline.stateful.rows import COMMAND
 from pointsman.pipeline.translate import translate
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+FIELDS = ("id", "subject", "metadata", "body", "content_type", "correlation_id", "causation_id", "time")
+
 
 class Follower:
-    """Follows the sagas and gatherings of a table, and writes what they send and where they went."""
+    """Follows the sagas and gatherings of a table, and writes what they send and where they went.
 
-    def __init__(self, pipeline: PipelineFile, table: RoutingTable, tell: Tell) -> None:
+    ``send`` routes and delivers the commands of a batch.
+    """
+
+    def __init__(
+        self, pipeline: PipelineFile, table: RoutingTable, tell: Tell, send: Callable[[DataFrame, int], None]
+    ) -> None:
+        self._send = send
         self._pipeline = pipeline
         self._table = table
         self._tell = tell
-        self._writer = Deliverer(pipeline, "follow")
         self.moves: Counter[tuple[str, str]] = Counter()
 
     def events(self, messages: DataFrame) -> DataFrame:
@@ -48,10 +57,20 @@ class Follower:
             found = kept.groupBy("kind", "outcome").count().collect()
             if found:
                 out = f"{self._pipeline.at(self._pipeline.written.out)}/followed/batch={batch}"
-                self._writer.save(kept, self._pipeline.written.format, {}, out, by="kind")
+                save(kept, self._pipeline.written.format, {}, out, by="kind")
+            if any(row["kind"] == COMMAND for row in found):
+                self._send(commands_of(kept), batch)
         finally:
             kept.unpersist()
         for row in found:
             self.moves[row["kind"], row["outcome"] or ""] += row["count"]
         counts = {f"{kind} {outcome}".strip(): count for (kind, outcome), count in sorted(self.moves.items())}
         self._tell("followed", batch=batch, **counts)
+
+
+def commands_of(rows: DataFrame) -> DataFrame:
+    """The commands among what was followed, as messages; a batch that is repeated has the same ones, by their ids."""
+    from pyspark.sql import functions as sf
+
+    commands = rows.where(rows["kind"] == COMMAND)
+    return commands.select(*FIELDS, sf.lit("pointsman").alias("source"))

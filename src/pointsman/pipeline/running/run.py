@@ -13,6 +13,7 @@ from pointsman.errors import InputError
 from pointsman.pipeline.queue_source.registering import register
 from pointsman.pipeline.running.batch import BatchRunner, Totals
 from pointsman.pipeline.running.following import Follower
+from pointsman.pipeline.running.places import COMMANDS, places_of
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.source import open_source
 from pointsman.pipeline.running.versions import Tables, Tell
@@ -42,7 +43,8 @@ def run(
     """
     written = pipeline.written
     checkpoint = Path(pipeline.at(written.checkpoint))
-    tables = Tables(Path(pipeline.at(written.table)), written.environment, checkpoint, tell)
+    check = places_of(pipeline).check
+    tables = Tables(Path(pipeline.at(written.table)), written.environment, checkpoint, tell, check)
     session = spark or local_session("pointsman", master or written.master, **written.spark)
     register(session)
     runner = BatchRunner(pipeline, tables, checkpoint, tell)
@@ -63,7 +65,9 @@ def _start(
     queries = [_query(open_source(spark, pipeline), pipeline, "route", checkpoint / "route", runner)]
     table = tables.table
     if table.sagas or any(route.gather is not None for route in table.routes):
-        follower = Follower(pipeline, table, tell)
+        sender = BatchRunner(pipeline, tables, checkpoint / COMMANDS, tell, following=True)
+        runner.totals.commands = sender.totals
+        follower = Follower(pipeline, table, tell, sender)
         events = follower.events(open_source(spark, pipeline))
         queries.append(_query(events, pipeline, "follow", checkpoint / "follow", follower))
     tell("started", table=table.hash, queries=[query.name for query in queries])

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pointsman.errors import TableError
+from pointsman.pipeline.delivering.sink import Sink
 from pointsman.table import document, shape
 from pointsman.table.model import Duration, Name, Part
 
@@ -21,14 +22,6 @@ class Source(Part):
     path: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     columns: dict[str, str] = Field({}, description="From the fields of a message to the columns that hold them.")
-
-
-class Sink(Part):
-    """Where the deliveries of a destination go, if that is not what its type in the table says."""
-
-    format: Name = "json"
-    path: str
-    options: dict[str, Any] = Field(default_factory=dict)
 
 
 class Trigger(Part):

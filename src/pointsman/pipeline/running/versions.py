@@ -16,13 +16,22 @@ Tell = Callable[..., None]
 class Tables:
     """The table of a pipeline. A new version on disk is taken up between batches; a broken one is told and left."""
 
-    def __init__(self, path: Path, environment: str | None, checkpoint: Path, tell: Tell) -> None:
+    def __init__(
+        self,
+        path: Path,
+        environment: str | None,
+        checkpoint: Path,
+        tell: Tell,
+        check: Callable[[RoutingTable], None] = lambda _: None,
+    ) -> None:
+        """``check`` raises ``PointsmanError`` for a table that cannot be used, as loading it does."""
         self._path = path
+        self._check = check
         self._environment = environment
         self._folder = checkpoint / "pointsman" / "tables"
         self._tell = tell
         self._read = self._stamp()
-        self.table = RoutingTable.load(path, environment)
+        self.table = self._load()
         self._keep(self.table)
 
     def current(self) -> RoutingTable:
@@ -32,7 +41,7 @@ class Tables:
             return self.table
         self._read = stamp
         try:
-            table = RoutingTable.load(self._path, self._environment)
+            table = self._load()
         except PointsmanError as error:
             self._tell("table-refused", code=error.code, problem=str(error), kept=self.table.hash)
             return self.table
@@ -53,6 +62,11 @@ class Tables:
             raise InputError(
                 "bad-state", f"the table {digest} that a batch began with is gone", file=str(path)
             ) from None
+
+    def _load(self) -> RoutingTable:
+        table = RoutingTable.load(self._path, self._environment)
+        self._check(table)
+        return table
 
     def _keep(self, table: RoutingTable) -> None:
         path = self._folder / f"{table.hash}.json"

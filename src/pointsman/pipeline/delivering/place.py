@@ -1,0 +1,64 @@
+"""What all kinds of destinations have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+REASON = "reason"
+UNDELIVERED = f"delivery_id string, {REASON} string"
+"""The columns of what was not delivered."""
+
+
+class Turn(NamedTuple):
+    """One attempt at the deliveries of a destination in a batch."""
+
+    name: str
+    """Of the destination."""
+    batch: int
+    query: str
+    """Tells the batches of one query from those of another that has the same numbers."""
+    following: bool = False
+    """Whether the messages of the batch are the commands of sagas, which have batches of their own."""
+    replay: int | None = None
+    """How often its deliveries were attempted before, if they are dead letters that are replayed."""
+
+    @property
+    def label(self) -> int:
+        """The number of the batch where those of messages and of commands lie together: that of commands is negative.
+
+        >>> Turn("a", 0, "q").label, Turn("a", 0, "q", following=True).label
+        (0, -1)
+        """
+        return -1 - self.batch if self.following else self.batch
+
+
+class Place(Protocol):
+    """Where the deliveries of a destination go."""
+
+    def deliver(self, rows: DataFrame, turn: Turn) -> DataFrame | None:
+        """Makes deliveries; None when all of them were made, or else those that were not, as ``UNDELIVERED``.
+
+        What it gives can be computed again and again without anything being delivered. A turn that is repeated leaves
+        nothing twice, or leaves it to the receiver to notice, as the kind says. Raises anything, if it is to be taken
+        that no delivery was made.
+        """
+
+
+def file_name(name: str) -> str:
+    """The name of a destination as that of a folder, which is none of those that Spark overlooks.
+
+    >>> file_name("audit"), file_name("../a b"), file_name("_x")
+    ('audit', '%2E.%2Fa%20b', '%5Fx')
+    """
+    text = quote(name, safe="")
+    return text if text[0] not in "._" else f"%{ord(text[0]):X}{text[1:]}"
+
+
+def reason_of(error: Exception) -> str:
+    """Why something failed, in one line."""
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text.splitlines()[0][:500] if text else ''}"
