@@ -36,6 +36,11 @@ class Commands(PartsGroup):
             "Run a pipeline: messages from a source, routed by a table, to their destinations, on Spark.",
         ),
         Part(
+            "replay",
+            "pointsman.cli.replay:replay",
+            "Deliver the dead letters of a pipeline again, each under the same delivery id.",
+        ),
+        Part(
             "explain",
             "pointsman.cli.explain:explain",
             "Show stage by stage what a routing table does with a message, and why.",

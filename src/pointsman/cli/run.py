@@ -25,7 +25,8 @@ def run(
         str | None, typer.Option("--environment", "--env", "-e", metavar="NAME", help="Which environment of the table.")
     ] = None,
     trigger: Annotated[
-        str | None, typer.Option("--trigger", metavar="KIND", help="once, available-now, or a time such as 10s.")
+        str | None,
+        typer.Option("--trigger", metavar="KIND", help="once, available-now, real-time, or a time such as 10s."),
     ] = None,
     json: AsJson = False,
 ) -> int:
@@ -51,7 +52,7 @@ def _trigger(text: str) -> Any:
     from pointsman.cli.queue_open import read_duration
     from pointsman.pipeline.running.settings import Trigger
 
-    if text in ("once", "available-now"):
+    if text in ("once", "available-now", "real-time"):
         return Trigger(kind=text)  # type: ignore[arg-type]  # it is one of them
     return Trigger(kind="interval", every=read_duration(text, "--trigger") or 10.0)
 

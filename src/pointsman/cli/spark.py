@@ -36,17 +36,17 @@ def read_options(given: list[str] | None) -> dict[str, str]:
 
 
 @contextmanager
-def session(name: str, master: str) -> Iterator[SparkSession]:
+def session(name: str, master: str, **config: object) -> Iterator[SparkSession]:
     """A session of Spark that ends with the block, unless this process had one before. Raises as ``local_session``."""
     from pointsman.pipeline import local_session
 
     if _running():
-        yield local_session(name, master)
+        yield local_session(name, master, **config)
         return
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         with doing("Starting Spark …"):
-            spark = local_session(name, master)
+            spark = local_session(name, master, **config)
         try:
             # What goes wrong is told in one sentence, and not in pages of Java as well.
             spark.sparkContext.setLogLevel("FATAL")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pointsman.errors import InputError, TableError
+from pointsman.pipeline.running.run import run
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.versions import Tables
 
@@ -53,3 +54,52 @@ def test_a_new_version_of_the_table_is_taken_up_and_a_broken_one_is_told(tmp_pat
     with pytest.raises(InputError) as caught:
         again.of("0" * 64)
     assert caught.value.code == "bad-state"
+
+
+def test_real_time_is_refused_with_each_stage_that_is_in_the_way(tmp_path: Path) -> None:
+    """Before Spark is started; a batch that is shorter than Spark has is a mistake in the file."""
+    path = tmp_path / "pipeline.yaml"
+    (tmp_path / "table.yaml").write_text(
+        "destinations: {audit: {breaker: {failures: 2}}}\n"
+        "routes: [{name: all, pattern: '>', strategy: balanced, balance: round-robin, destinations: [audit, desk]}]\n"
+        "sagas: {order: {starts: [{on: a, to: done}], states: {done: {final: true}}}}\n"
+    )
+    path.write_text("table: table.yaml\nsource: {path: in}\ntrigger: {kind: real-time, every: 1m}\n")
+    with pytest.raises(InputError) as caught:
+        run(PipelineFile.load(path), lambda *_, **__: None)
+    stages = [part.split(":")[0].strip() for part in caught.value.problem.partition("pipeline: ")[2].split(";")]
+    assert stages == ["receive", "resolve", "select", "select", "follow", "deliver"]
+
+    (tmp_path / "table.yaml").write_text(TABLE)
+    path.write_text(
+        "table: table.yaml\nsource: {format: kafka}\n"
+        "trigger: {kind: real-time}\ndestinations: {audit: {format: kafka}}\n"
+    )
+    with pytest.raises(InputError, match=r"pipeline: resolve: it asks Python which routes match[^;]*$"):
+        run(PipelineFile.load(path), lambda *_, **__: None)
+    path.write_text("table: table.yaml\nsource: {path: in}\ntrigger: {kind: real-time, every: 4s}\n")
+    with pytest.raises(TableError, match="5 seconds or longer"):
+        PipelineFile.load(path)
+
+
+@pytest.mark.parametrize(
+    ("table", "destinations", "problem"),
+    [
+        ("{type: smoke-signal}", "{}", "there is no type 'smoke-signal'"),
+        ("{type: subject, options: {subject: late}}", "{}", "come from no queue"),
+        ("{}", "{other: {path: x}}", "'other' goes, which is no destination"),
+        ("{}", "{audit: {path: x}, desk: {path: x}}", "have one path"),
+    ],
+)
+def test_what_cannot_be_delivered_to_is_refused_when_the_pipeline_starts(
+    tmp_path: Path, table: str, destinations: str, problem: str
+) -> None:
+    """Nothing falls silently into some folder."""
+    path = tmp_path / "pipeline.yaml"
+    (tmp_path / "table.yaml").write_text(
+        f"destinations: {{audit: {table}}}\nroutes: [{{name: all, pattern: '>', destinations: [audit, desk]}}]"
+    )
+    path.write_text(f"table: table.yaml\nsource: {{path: in}}\ndestinations: {destinations}\n")
+    with pytest.raises(InputError, match=problem) as caught:
+        run(PipelineFile.load(path), lambda *_, **__: None)
+    assert caught.value.code == "bad-destination"

@@ -7,8 +7,10 @@ large or has a bad subject, keeps nothing else from being put.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pointsman.broker.destinations.durable import make_folder
 from pointsman.pipeline.columns import MessageColumns
 from pointsman.pipeline.delivering.place import UNDELIVERED, Turn
 from pointsman.pipeline.delivering.text import filled
@@ -49,6 +51,7 @@ class QueuePlace:
         return None
 
     def _put(self, messages: DataFrame, turn: Turn) -> None:
+        make_folder(Path(self._path).parent)
         writer = messages.write.format("pointsman").mode("append").options(**self._options)
         query, batch = f"{turn.query}/{turn.name}", turn.batch
         if turn.replay is not None:

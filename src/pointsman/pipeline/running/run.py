@@ -14,6 +14,7 @@ from pointsman.pipeline.queue_source.registering import register
 from pointsman.pipeline.running.batch import BatchRunner, Totals
 from pointsman.pipeline.running.following import Follower
 from pointsman.pipeline.running.places import COMMANDS, places_of
+from pointsman.pipeline.running.real_time import check_real_time
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.source import open_source
 from pointsman.pipeline.running.versions import Tables, Tell
@@ -45,6 +46,7 @@ def run(
     checkpoint = Path(pipeline.at(written.checkpoint))
     check = places_of(pipeline).check
     tables = Tables(Path(pipeline.at(written.table)), written.environment, checkpoint, tell, check)
+    check_real_time(pipeline, tables.table)
     session = spark or local_session("pointsman", master or written.master, **written.spark)
     register(session)
     runner = BatchRunner(pipeline, tables, checkpoint, tell)

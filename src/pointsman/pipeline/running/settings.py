@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pointsman.errors import TableError
 from pointsman.pipeline.delivering.sink import Sink
 from pointsman.table import document, shape
 from pointsman.table.model import Duration, Name, Part
 
-TriggerName = Literal["once", "available-now", "interval"]
+TriggerName = Literal["once", "available-now", "interval", "real-time"]
+SHORTEST_REAL_TIME = 5.0
+"""In seconds: Spark has no shorter batches in real time."""
 
 
 class Source(Part):
@@ -29,6 +31,12 @@ class Trigger(Part):
 
     kind: TriggerName = "available-now"
     every: Duration = 10.0
+
+    @model_validator(mode="after")
+    def _is_long_enough(self) -> Trigger:
+        if self.kind == "real-time" and self.every < SHORTEST_REAL_TIME:
+            raise ValueError(f"a batch in real time lasts {SHORTEST_REAL_TIME:g} seconds or longer")
+        return self
 
 
 class Pipeline(Part):
