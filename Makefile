@@ -16,7 +16,7 @@ venv:
 setup: venv  ## make .venv, install everything, say which Java Spark will use
 	@$(BIN)/python -c "from pointsman.pipeline.java import main; raise SystemExit(main())" || echo "Everything but the Spark pipeline works without Java."
 
-demo: venv  ## show what Pointsman does
+demo: venv  ## play an hour of a shop through a pipeline on Spark
 	@$(BIN)/pointsman demo $(ARGS)
 
 test: venv  ## run the tests
@@ -44,5 +44,5 @@ mutation: venv  ## change the code in many places and see whether the tests noti
 
 clean:  ## remove everything the other targets made, .venv too
 	rm -rf .venv build dist htmlcov .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache
-	rm -rf .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log artifacts
+	rm -rf .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log artifacts pointsman-demo
 	find src tests scripts docs -name __pycache__ -type d -prune -exec rm -rf {} +

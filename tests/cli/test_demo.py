@@ -11,9 +11,8 @@ import pytest
 
 from pointsman.pipeline.demo import ENVIRONMENT
 from pointsman.pipeline.demo.counting import count_written
-from pointsman.pipeline.demo.expected import decide_all
-from pointsman.pipeline.demo.place import FILES_PER_BATCH, Place
-from pointsman.pipeline.demo.play import AWAY
+from pointsman.pipeline.demo.place import Place
+from pointsman.pipeline.demo.play import expect
 from pointsman.pipeline.demo.reading import subjects_of
 from pointsman.table.routing_table import RoutingTable
 
@@ -54,7 +53,7 @@ def test_the_demo_plays_an_hour_checks_itself_and_says_what_to_try(tmp_path: Pat
         assert str(path.relative_to(tmp_path)) in result.stdout
     table = RoutingTable.load(place.table, ENVIRONMENT)
     found = count_written(place, subjects_of(place.events))
-    expected = decide_all(place.events, table, files_per_batch=FILES_PER_BATCH, outages=[AWAY])
+    expected = expect(place, table)
     assert expected.differences(found) == []
     assert found.adds_up
     for mine, its in zip(expected.tales, found.tales, strict=True):

@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     from pointsman.pipeline.demo.play import Played
 
 FOLDER = Path("pointsman-demo")
-ORDERS = 6_000
+ORDERS = 3_000
 LOG = "spark.log"
+WIDTH = 120
+"""Of what is printed elsewhere than on a terminal."""
+SMALL = {"spark.sql.adaptive.enabled": "false", "spark.sql.codegen.wholeStage": "false"}
+"""Settings of Spark that are better for few rows: what it would do to go fast takes longer than it saves."""
 
 
 def demo(
@@ -49,7 +53,8 @@ def demo(
     if find_spec("pyspark") is None:
         raise MissingExtraError("spark", "pyspark")
     java = find_java()
-    console = Console(quiet=json)
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH
+    console = Console(quiet=json, width=width)
     with _doing(console, "Making the events of an hour …"):
         place, summary = prepare_hour(folder, orders=orders)
     console.print(f"{summary.messages:,} events of an hour in {len(summary.files)} files.", highlight=False)
@@ -75,7 +80,7 @@ def _session(log: Path) -> SparkSession:
     with log.open("wb") as file:
         os.dup2(file.fileno(), 2)
         try:
-            return local_session("pointsman demo", **QUICK_START)
+            return local_session("pointsman demo", **QUICK_START, **SMALL)
         finally:
             os.dup2(before, 2)
             os.close(before)

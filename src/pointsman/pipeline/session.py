@@ -23,6 +23,7 @@ SETTINGS = {
     # A task for each core is plenty on one machine; Spark's 200 would be mostly empty.
     "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.python.daemon.module": "pointsman.pipeline.worker_daemon",
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
 }
 

@@ -92,7 +92,7 @@ def test_what_a_breaker_turned_aside_is_shown(hour: Hour) -> None:
     counts = replace(hour.counts, fallbacks=Counter({("warehouse", "parking"): 7}), failed=Counter({"warehouse": 3}))
     text = shown(counts, hour)
     assert "Turned aside by a breaker: 7 to parking instead of warehouse." in text
-    assert "Failed: 3 to warehouse." in text
+    assert "Failed, and kept as dead letters: 3 to warehouse." in text
 
 
 def test_names_are_shown_as_they_are(hour: Hour) -> None:

@@ -19,7 +19,7 @@ from pointsman.pipeline.demo.orders import order_events
 from pointsman.pipeline.demo.traffic import other_events
 
 SEED = 1
-ORDERS = 6_000
+ORDERS = 3_000
 HOUR_START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 CLOSED = 60 * MINUTE + 59 * SECOND
 """When the shop says that it has closed: later than every timeout that falls due within the hour."""

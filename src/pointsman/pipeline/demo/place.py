@@ -11,7 +11,7 @@ from pointsman.pipeline.demo import ENVIRONMENT, TABLE
 
 MARK = ".pointsman-demo"
 """The file by which a folder of an earlier demo is known."""
-FILES_PER_BATCH = 16
+FILES_PER_BATCH = 21
 """Minutes of the hour that are one batch."""
 LATE = 1
 """Seconds; the messages come in the order of their times."""

@@ -67,6 +67,12 @@ def play(
     tell("checking")
     table = RoutingTable.load(place.table, ENVIRONMENT)
     counts = count_written(place, subjects_of(place.events))
-    expected = decide_all(place.events, table, files_per_batch=FILES_PER_BATCH, outages=[AWAY])
+    expected = expect(place, table)
     draw_flow(counts, place.picture)
     return Played(place, summary, table, counts, expected.differences(counts), totals.batches, seconds)
+
+
+def expect(place: Place, table: RoutingTable) -> Counts:
+    """What the pipeline must come to: the same batches, and the same warehouse that is away."""
+    # A running pipeline does not tell balances yet what is in flight no more.
+    return decide_all(place.events, table, files_per_batch=FILES_PER_BATCH, outages=[AWAY], settles=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pointsman.pipeline.demo.counts import Counts, Refusal
 from pointsman.pipeline.demo.report_sagas import show_sagas
-from pointsman.pipeline.demo.report_tables import add_row, new_table
+from pointsman.pipeline.demo.report_tables import add_row, largest_first, new_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,7 +40,11 @@ def show(
     _show_check(console, differences)
     console.print(_routes(counts, table))
     console.print(_destinations(counts))
-    _show_line(console, "Failed", [f"{some:,} to {name}" for name, some in sorted(counts.failed.items())])
+    _show_line(
+        console,
+        "Failed, and kept as dead letters",
+        [f"{some:,} to {name}" for name, some in sorted(counts.failed.items())],
+    )
     turned = [f"{some:,} to {to} instead of {name}" for (name, to), some in sorted(counts.fallbacks.items())]
     _show_line(console, "Turned aside by a breaker", turned)
     if counts.quarantined:
@@ -78,7 +82,7 @@ def _show_sums(console: Console, counts: Counts) -> None:
 
 def _routes(counts: Counts, table: RoutingTable) -> Table:
     shown = new_table("By route", "route", "strategy", "deliveries", "to", right=("deliveries",))
-    for name, count in counts.by_route.most_common():
+    for name, count in largest_first(counts.by_route):
         to: Counter[str] = Counter()
         for flow, some in counts.deliveries.items():
             if flow.route == name:
@@ -112,7 +116,7 @@ def _quarantine(quarantined: Counter[Refusal]) -> Table:
     summed: Counter[tuple[str, str, str]] = Counter()
     for refusal, count in quarantined.items():
         summed[refusal.stage, refusal.code, refusal.reason] += count
-    for (stage, code, reason), count in summed.most_common():
+    for (stage, code, reason), count in largest_first(summed):
         add_row(shown, stage, code, f"{count:,}", reason)
     return shown
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pointsman.pipeline.demo.counts import Counts, SagaStep, Tale
-from pointsman.pipeline.demo.report_tables import add_row, new_table
+from pointsman.pipeline.demo.report_tables import add_row, largest_first, new_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +23,7 @@ def show_sagas(console: Console, counts: Counts) -> None:
     """Prints how the sagas ended, and one of each ending step by step."""
     if not counts.sagas:
         return
-    endings = ", ".join(f"{count:,} {ending}" for ending, count in counts.sagas.most_common())
+    endings = ", ".join(f"{count:,} {ending}" for ending, count in largest_first(counts.sagas))
     console.print("\nSagas", style="bold")
     console.print(f"{counts.sagas.total():,} orders: {endings}.", highlight=False, markup=False)
     sent = f"They sent {counts.commands.total():,} commands"

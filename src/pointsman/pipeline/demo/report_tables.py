@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+
+Counted = TypeVar("Counted", bound=Any)
+
+
+def largest_first(counts: Counter[Counted]) -> list[tuple[Counted, int]]:
+    """What was counted, the most first; what is there as often as another, by name."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def new_table(title: str, *headings: str, right: tuple[str, ...] = ()) -> Table:

@@ -17,11 +17,11 @@ ORDERED = '{"subject": "orders.eu.laptops", "principal": "web-shop", "body": {"a
 def next_commands(place: Place, program: str) -> tuple[str, str, str]:
     """Three commands that go on from here, to be typed as they are."""
     table, pipeline = shlex.quote(str(place.table)), shlex.quote(str(place.pipeline))
-    more, saga = shlex.quote(str(place.events / "more.jsonl")), shlex.quote(str(place.folder / "saga.svg"))
+    more, warehouse = shlex.quote(str(place.events / "more.jsonl")), shlex.quote(str(place.warehouse))
     return (
         f"{program} explain {table} '{SOLD}' --principal till",
         f"echo '{ORDERED}' > {more} && {program} run {pipeline}",
-        f"{program} graph {table} --saga order --output {saga}",
+        f"rm {warehouse} && {program} replay {pipeline}",
     )
 
 
