@@ -34,6 +34,7 @@ from pointsman.cli.bench_queue_tables import tables
 from pointsman.errors import InputError, MissingExtraError
 from pointsman.patterns import Pattern
 from pointsman.store.queue import Queue
+from pointsman.store.statements import CONTROL_READ
 
 CELLS = (Cell(PUT, 1, "normal"), Cell(PUT, 100), Cell(POP, 100, "normal"), Cell(POP_ACK, 1, processes=2))
 TINY = bench.Plan(
@@ -100,8 +101,8 @@ def test_what_is_written_by_hand_is_what_the_queue_writes(tmp_path: Path) -> Non
         connection = apsw.Connection(str(tmp_path / file), flags=apsw.SQLITE_OPEN_READONLY)
         counts = {table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in TABLES}  # noqa: S608
         size = "SELECT sum(length(body)), sum(length(CAST(time AS TEXT))) FROM message"
-        control = "SELECT commits, sequence, unfinished FROM control"
-        found = [*connection.execute(size), *connection.execute(control)]
+        commits, sequence, _, _, unfinished, *_ = connection.execute(CONTROL_READ).fetchone()
+        found = [*connection.execute(size), (commits, sequence, unfinished)]
         connection.close()
         return counts | {"sizes": found}  # type: ignore[dict-item]
 

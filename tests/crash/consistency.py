@@ -7,6 +7,7 @@ from pathlib import Path
 import apsw
 
 from pointsman.store.mark import mark_path, parse_mark
+from pointsman.store.statements import CONTROL_READ
 
 VIEWS = """
 CREATE TEMP VIEW open AS
@@ -32,10 +33,10 @@ RULES = {
         SELECT sequence, count(*) FROM open WHERE sequence NOT IN (SELECT sequence FROM pending)
         GROUP BY sequence HAVING count(*) > 1""",
     "the count of unfinished messages is wrong": """
-        SELECT unfinished, (SELECT count(DISTINCT sequence) FROM open) AS found FROM control WHERE unfinished <> found
-        """,
-    "a number was given twice": """
-        SELECT sequence, (SELECT max(sequence) FROM message) AS last FROM control WHERE sequence < last""",
+        SELECT noted, found FROM (
+            SELECT unfinished + max((SELECT coalesce(max(sequence), 0) FROM message) - sequence, 0) AS noted,
+                (SELECT count(DISTINCT sequence) FROM open) AS found FROM control
+        ) WHERE noted <> found""",
     "a message has no key": "SELECT sequence FROM message WHERE key NOT IN (SELECT id FROM key)",
 }
 """What must not be found, and how to look for it."""
@@ -52,7 +53,7 @@ def inconsistencies(path: Path, *, thorough: bool = False) -> list[str]:
         wrong = [
             f"{rule}: {rows[:5]}" for rule, question in RULES.items() if (rows := list(connection.execute(question)))
         ]
-        commits = next(iter(connection.execute("SELECT commits FROM control")))[0]
+        commits = next(iter(connection.execute(CONTROL_READ)))[0]
         if mark is not None and mark.commits > commits:
             wrong.append(f"the mark is ahead of the file: {mark.commits} and {commits}")
         if thorough:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 SEEKS: dict[str, tuple[str, ...]] = {
     "CONTROL_LOCK": ("SEARCH control USING INTEGER PRIMARY KEY (rowid=?)",),
-    "CONTROL_READ": ("SEARCH control USING INTEGER PRIMARY KEY (rowid=?)",),
+    "CONTROL_READ": (
+        "SEARCH c USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)",
+        "SCALAR SUBQUERY 1",
+        "SEARCH message",
+    ),
     "CONTROL_WRITE": ("SEARCH control USING INTEGER PRIMARY KEY (rowid=?)",),
     "KEY_FIND": ("SEARCH key USING COVERING INDEX sqlite_autoindex_key_1 (text=?)",),
     "KEYS_AFTER": ("SEARCH key USING INTEGER PRIMARY KEY (rowid>?)",),

@@ -15,6 +15,7 @@ import pytest
 
 from pointsman.errors import MessageError, StoreError, SubjectError
 from pointsman.store.queue import Queue
+from pointsman.store.statements import CONTROL_READ
 from pointsman.store.stored import StoredMessage
 from pointsman.store.transaction import Transaction
 from tests.store.conftest import Open
@@ -25,7 +26,7 @@ THREADS = 16
 def commits(queue: Queue) -> int:
     """How many transactions were committed that changed something."""
     with queue.store.read() as connection:
-        return int(next(iter(connection.execute("SELECT commits FROM control")))[0])
+        return int(next(iter(connection.execute(CONTROL_READ)))[0])
 
 
 def together(queue: Queue, calls: Sequence[Callable[[], Any]]) -> list[Future[Any]]:

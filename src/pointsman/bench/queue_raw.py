@@ -19,10 +19,18 @@ SECOND = 1_000_000
 KEY_ADD = "INSERT INTO key (text) VALUES (?) RETURNING id"
 KEY_KNOW = "INSERT OR IGNORE INTO key (text) VALUES (?)"
 CONTROL_PUT = """
-UPDATE control SET commits = commits + 1, sequence = sequence + ?1, unfinished = unfinished + ?1, time = ?2
-WHERE one = 1 RETURNING sequence
+UPDATE control SET (commits, sequence, unfinished, time) = (
+    SELECT commits + 1 + added, sequence + added + ?1, unfinished + added + ?1, ?2
+    FROM (SELECT max((SELECT coalesce(max(m.sequence), 0) FROM message AS m) - control.sequence, 0) AS added)
+) WHERE one = 1 RETURNING sequence
 """
-CONTROL_ACK = "UPDATE control SET commits = commits + 1, unfinished = unfinished - ?, time = ? WHERE one = 1"
+CONTROL_ACK = """
+UPDATE control SET (commits, sequence, unfinished, time) = (
+    SELECT commits + 1 + added, sequence + added, unfinished + added - ?1, ?2
+    FROM (SELECT max((SELECT coalesce(max(m.sequence), 0) FROM message AS m) - control.sequence, 0) AS added)
+) WHERE one = 1
+"""
+NEXT_MESSAGE = "SELECT 1 + max(sequence, (SELECT coalesce(max(sequence), 0) FROM message)) FROM control"
 MESSAGE_ADD = "INSERT INTO message (sequence, key, priority, time, checksum, body) VALUES (?, ?, 5, ?, ?, ?)"
 READY_ADD = "INSERT INTO ready (subscription, priority, sequence, via, key, attempts) VALUES (0, 5, ?, 0, ?, 0)"
 READY_FIRST = """
@@ -119,7 +127,8 @@ class RawSame(Raw):
         execute, executemany, numbers = self._execute, self._executemany, self._numbers
         now = int(time() * SECOND)
         execute("BEGIN IMMEDIATE")
-        last = next(execute(CONTROL_PUT, (len(items), now)))[0]
+        # As the project's queue does, which need not write the row for one message.
+        last = next(execute(*(CONTROL_PUT, (len(items), now)) if len(items) > 1 else (NEXT_MESSAGE,)))[0]
         new = [*dict.fromkeys(key for _, key in items if key not in numbers)]
         if new:
             numbers.update(zip(new, (row[0] for row in executemany(KEY_ADD, [(key,) for key in new])), strict=True))

@@ -1,8 +1,9 @@
 """Waking those who wait, in this process and in others, without their asking again and again.
 
-Who waits makes a named pipe in the folder ``FILE-bells`` beside the database; who has committed something new writes a
-byte into each. A pipe whose process is gone is removed by the next one to ring. A process that is killed between its
-commit and its ringing leaves a message that nobody is woken for: so a wait is never longer than ``LONGEST``.
+Who waits makes a named pipe in the folder ``FILE-bells`` beside the database, and changes a few bytes that all who have
+it open share (``Board``); who has committed something new writes a byte into each pipe, and looks for new ones when
+these have changed. A pipe whose process is gone is removed by the next one to ring. A process that is killed between
+its commit and its ringing leaves a message that nobody is woken for: so a wait is never longer than ``LONGEST``.
 """
 
 from __future__ import annotations
@@ -15,9 +16,32 @@ import tempfile
 import time
 from itertools import count
 from pathlib import Path
+from typing import Protocol
 
 LONGEST = 1.0
 """Seconds that one wait takes at most."""
+
+
+class Board(Protocol):
+    """Where it is said that somebody has begun to wait."""
+
+    @property
+    def waiting(self) -> bytes:
+        """Another value whenever somebody has."""
+
+    def announce(self) -> None:
+        """Somebody has."""
+
+
+class OwnBoard:
+    """For a database that only one process has."""
+
+    def __init__(self) -> None:
+        self.waiting = b""
+
+    def announce(self) -> None:
+        """Another value."""
+        self.waiting = os.urandom(8)
 
 
 class Listener:
@@ -66,17 +90,17 @@ class Listener:
 class Bell:
     """The bell of a database. ``ring`` and ``listen`` are to be called with nobody else doing so."""
 
-    def __init__(self, database: str | None) -> None:
+    def __init__(self, database: str | None, board: Board) -> None:
+        self._board = board
         self._own: tempfile.TemporaryDirectory[str] | None = None
         if database is None:
             self._own = tempfile.TemporaryDirectory(prefix="pointsman-bells-")
             self._folder = Path(self._own.name)
         else:
             self._folder = Path(f"{database}-bells")
-        self._name = str(self._folder)
         self._listeners: list[Listener] = []
         self._pipes: dict[str, int] = {}
-        self._changed = -1
+        self._seen: bytes | None = None
         self._numbers = count()
 
     def listen(self) -> Listener:
@@ -89,6 +113,7 @@ class Bell:
             with contextlib.suppress(FileNotFoundError):
                 listener = Listener(path, self)
                 self._listeners.append(listener)
+                self._board.announce()
                 return listener
 
     def ring(self) -> None:
@@ -101,6 +126,11 @@ class Bell:
                 continue
             except OSError:
                 self._drop(name)
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody may be waiting; may be asked at any time."""
+        return bool(self._pipes) or self._board.waiting != self._seen
 
     def hears(self, name: str) -> bool:
         """Whether a listener of this name waits, in whichever process; by its pipe, as numbers of processes recur."""
@@ -129,15 +159,15 @@ class Bell:
 
     def _look(self) -> None:
         """Opens the pipes of those who came since the last time."""
+        waiting = self._board.waiting
+        if waiting == self._seen:
+            return
+        self._seen = waiting
         try:
-            changed = os.stat(self._name).st_mtime_ns  # noqa: PTH116, as a path takes twice the time of the call
+            changed = self._folder.stat().st_mtime_ns
+            names = {path.name for path in self._folder.iterdir()}
         except OSError:
             return
-        if changed == self._changed:
-            return
-        # Whoever comes within the same tick of the clock as this look is seen by the next one.
-        self._changed = changed if self._is_past(changed) else -1
-        names = {path.name for path in self._folder.iterdir()}
         for name in names - self._pipes.keys():
             try:
                 self._pipes[name] = os.open(self._folder / name, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)

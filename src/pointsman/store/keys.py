@@ -31,6 +31,10 @@ class Keys:
             self._version = transaction.keys
         return self._numbers
 
+    def find(self, key: object, version: int) -> int | None:
+        """The number of a key, if it is known as of this version of the keys."""
+        return self._numbers.get(key) if version == self._version and type(key) is str else None
+
     def number(self, transaction: Transaction, key: str | Sequence[str]) -> tuple[str, int]:
         """The key as text, and its number; a new one is stored. Raises ``SubjectError`` for one that is no key."""
         text = self.text(key)

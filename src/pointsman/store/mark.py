@@ -3,19 +3,25 @@
 A flipped bit in SQLite's write-ahead log makes SQLite forget, without a word, every transaction after it. The mark is
 written after each commit, so that more in the mark than in the database means that something was lost. It is not synced
 by itself: after a loss of power it can be behind, never ahead.
+
+The same file tells those who commit that somebody has begun to wait (see ``bell.py``): it is mapped into the memory of
+every process that has the database open.
 """
 
 from __future__ import annotations
 
 import os
 import struct
-import zlib
 from mmap import mmap
 from pathlib import Path
 from typing import NamedTuple
 
-FORMAT = struct.Struct("<8sqqI")
-MAGIC = b"ptsmark1"
+FORMAT = struct.Struct("<qqq")
+"""The two numbers of the mark, and both together with the pattern below: a change of any one bit is noticed."""
+PATTERN = 0x706F696E74736D61
+WAITING = slice(24, 32)
+"""Where it is said who waits."""
+SIZE = 32
 
 
 class Mark(NamedTuple):
@@ -32,10 +38,11 @@ class MarkFile:
         self.path = path
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            if os.fstat(descriptor).st_size < FORMAT.size:
+            size = os.fstat(descriptor).st_size
+            if size < SIZE:
                 # Written, so that there is room for it on the disk whatever comes.
-                os.pwrite(descriptor, bytes(FORMAT.size), 0)
-            self._map = mmap(descriptor, FORMAT.size)
+                os.pwrite(descriptor, bytes(SIZE - size), size)
+            self._map = mmap(descriptor, SIZE)
         finally:
             os.close(descriptor)
 
@@ -43,9 +50,18 @@ class MarkFile:
         """The mark; None if the file is new, or torn, which says nothing."""
         return parse_mark(self._map[:])
 
-    def write(self, mark: Mark) -> None:
+    def write(self, commits: int, sequence: int) -> None:
         """Puts a new mark in the place of the old one."""
-        FORMAT.pack_into(self._map, 0, MAGIC, mark.commits, mark.sequence, _checksum(mark))
+        FORMAT.pack_into(self._map, 0, commits, sequence, commits ^ sequence ^ PATTERN)
+
+    @property
+    def waiting(self) -> bytes:
+        """Another value whenever somebody has begun to wait."""
+        return self._map[WAITING]
+
+    def announce(self) -> None:
+        """Somebody has begun to wait."""
+        self._map[WAITING] = os.urandom(8)
 
     def close(self) -> None:
         """Closes the file."""
@@ -59,12 +75,7 @@ def mark_path(database: str | Path) -> Path:
 
 def parse_mark(data: bytes) -> Mark | None:
     """The mark that these bytes are; None if they are none."""
-    if len(data) != FORMAT.size:
+    if len(data) < FORMAT.size:
         return None
-    magic, commits, sequence, checksum = FORMAT.unpack(data)
-    mark = Mark(commits, sequence)
-    return mark if magic == MAGIC and checksum == _checksum(mark) else None
-
-
-def _checksum(mark: Mark) -> int:
-    return zlib.crc32(b"%d %d" % mark)
+    commits, sequence, both = FORMAT.unpack_from(data)
+    return Mark(commits, sequence) if both == commits ^ sequence ^ PATTERN else None

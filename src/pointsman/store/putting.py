@@ -95,22 +95,17 @@ class Putter:
 
     def put(self, draft: Draft, targets: Sequence[Target] | None = None, envelope: str | None = None) -> str:
         """Puts one message for these, or else for whoever subscribed, and gives its id. It needs a ``flush``."""
-        transaction, settings = self._transaction, self._settings
-        data = drafts.data_bytes(draft.data, settings.max_bytes)
-        drafts.check_priority(draft.priority)
-        metadata = None if draft.metadata is None else drafts.metadata_text(draft.metadata)
-        expires = None if draft.expires is None else transaction.now + drafts.microseconds(draft.expires, "expires")
+        transaction = self._transaction
         delay = 0 if draft.delay is None else drafts.microseconds(draft.delay, "delay")
         key, number = self._keys.number(transaction, draft.routing_key)
         if draft.id is not None:
             drafts.check_id(draft.id)
             if self.is_known(draft.id):
                 return draft.id
-        transaction.sequence = sequence = transaction.sequence + 1
-        numbers = stamp(sequence, transaction.now, draft.priority, expires, is_text=isinstance(draft.data, str))
-        value = checksum(numbers, key, data, draft.id, metadata, envelope)
-        row = (sequence, number, draft.priority, transaction.now, value, expires, draft.id, metadata, envelope)
-        self._messages.append((*row, draft.data))
+        sequence = transaction.sequence + 1
+        row = message_row(draft, sequence, transaction.now, key, self._settings.max_bytes, envelope)
+        transaction.sequence = sequence
+        self._messages.append((sequence, number, draft.priority, transaction.now, *row))
         chosen = self._targets(key) if targets is None else targets
         self._deliver(sequence, number, draft.priority, transaction.now + delay if delay else 0, chosen)
         if draft.id is not None or len(self._messages) >= CHUNK or len(self._ready) >= CHUNK:
@@ -180,6 +175,22 @@ class Putter:
         if maxsize is not None and self._transaction.unfinished > maxsize:
             problem = f"it would hold {self._transaction.unfinished:,} unfinished messages, and maxsize is {maxsize:,}"
             raise StoreError("queue-full", problem)
+
+
+def message_row(
+    draft: Draft, sequence: int, now: int, key: str, max_bytes: int, envelope: str | None = None
+) -> tuple[int, int | None, str | None, str | None, str | None, bytes | str]:
+    """Checksum, expiry, id, metadata, envelope and body of a message, as they are stored.
+
+    Raises ``MessageError`` and ``StoreError`` (``too-large``).
+    """
+    data = drafts.data_bytes(draft.data, max_bytes)
+    drafts.check_priority(draft.priority)
+    metadata = None if draft.metadata is None else drafts.metadata_text(draft.metadata)
+    expires = None if draft.expires is None else now + drafts.microseconds(draft.expires, "expires")
+    numbers = stamp(sequence, now, draft.priority, expires, is_text=isinstance(draft.data, str))
+    value = checksum(numbers, key, data, draft.id, metadata, envelope)
+    return value, expires, draft.id, metadata, envelope, draft.data
 
 
 def _draft(item: Draft | Sequence[Any]) -> Draft:

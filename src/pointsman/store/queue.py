@@ -82,6 +82,10 @@ class Queue:
         Raises ``SubjectError``, ``MessageError``, and ``StoreError`` (``queue-full``, ``too-large``, ``disk-full``, …).
         """
         draft = Draft(data, routing_key, priority, delay, expires, id, metadata)
+        self.store.check_open()
+        sequence = self.store.quick.put(draft)
+        if sequence is not None:
+            return f"{self.store.file}-{sequence}"
 
         def operation(transaction: Transaction) -> str:
             putter = self.store.putter(transaction)
@@ -122,6 +126,11 @@ class Queue:
 
         Raises ``PatternError``, and ``StoreError`` (``no-subscription``).
         """
+        if pattern is None and subscription is None:
+            self.store.check_open()
+            quickly = self.store.quick.take(MAIN, self._lease(MAIN, lease))
+            if quickly is not None:
+                return quickly
         found = self.pop_many(1, pattern, subscription=subscription, lease=lease)
         return found[0] if found else None
 
@@ -201,6 +210,9 @@ class Queue:
 
     def ack(self, message: StoredMessage) -> bool:
         """The message is done, and never delivered again; False if its lease had run out and somebody else has it."""
+        self.store.check_open()
+        if self.store.quick.done(message):
+            return True
         return self.store.write(lambda transaction: self._done(transaction, message))
 
     def ack_many(self, messages: Iterable[StoredMessage]) -> int:

@@ -14,6 +14,7 @@ PRAGMA journal_mode = WAL;
 PRAGMA trusted_schema = OFF;
 PRAGMA cell_size_check = ON;
 PRAGMA temp_store = MEMORY;
+PRAGMA wal_autocheckpoint = 4000;
 """
 SYNCHRONOUS_FULL = "PRAGMA synchronous = FULL"
 SYNCHRONOUS_NORMAL = "PRAGMA synchronous = NORMAL"
@@ -32,8 +33,12 @@ ANY_TABLE = "SELECT 1 FROM sqlite_schema LIMIT 1"
 CONTROL_NEW = "INSERT INTO control VALUES (1, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0)"
 CONTROL_FILE = "SELECT file, dialect FROM control"
 CONTROL_READ = """
-SELECT commits, sequence, time, shift, unfinished, subscriptions, keys, returned FROM control WHERE one = 1
+SELECT c.commits + coalesce(max(m.sequence - c.sequence, 0), 0), max(c.sequence, coalesce(m.sequence, 0)),
+    max(c.time, min(coalesce(m.time, 0), c.time + 60000000)), c.shift,
+    c.unfinished + coalesce(max(m.sequence - c.sequence, 0), 0), c.subscriptions, c.keys, c.returned
+FROM control AS c LEFT JOIN message AS m ON m.sequence = (SELECT max(sequence) FROM message) WHERE c.one = 1
 """
+"""The row, and what was put since by the quick way, which writes messages only: one a commit, for a minute at most."""
 CONTROL_WRITE = """
 UPDATE control SET commits = ?, sequence = ?, time = ?, shift = ?, unfinished = ?, subscriptions = ?, keys = ?,
     returned = ? WHERE one = 1
@@ -153,6 +158,21 @@ RETURNING sequence
 """
 
 DUE_NEXT = "SELECT (SELECT min(until) FROM leased), (SELECT min(due) FROM delayed)"
+
+# -- one message at a time (see quick.py)
+
+QUICK_PUT = """
+INSERT INTO quick_put (written, sequence, key, priority, time, checksum, expires, id, metadata, envelope, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+QUICK_TAKE = """
+INSERT INTO quick_take (shift, subscriptions, time, until, token, subscription, priority, sequence, via)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+QUICK_DONE = """
+INSERT INTO quick_done (written, last, commits, unfinished, time, until, subscription, sequence, via, token)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
 
 # -- delayed
 

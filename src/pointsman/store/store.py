@@ -16,11 +16,12 @@ from pointsman.errors import PointsmanError, StoreError
 from pointsman.patterns.dialect import Dialect, find_dialect
 from pointsman.store import forking, statements
 from pointsman.store.asking import Interests
-from pointsman.store.bell import Bell
-from pointsman.store.connection import MEMORY, open_connection, prepare, translated
+from pointsman.store.bell import Bell, OwnBoard
+from pointsman.store.connection import MEMORY, open_connection, prepare, prepare_quick, translated
 from pointsman.store.keys import Keys
 from pointsman.store.mark import Mark, MarkFile, mark_path, parse_mark
 from pointsman.store.putting import PutSettings, Putter
+from pointsman.store.quick import Quick
 from pointsman.store.request import Operation, Request, Result
 from pointsman.store.settings import QueueSettings
 from pointsman.store.settling import Settler
@@ -55,13 +56,14 @@ class Store:
         try:
             self._check_not_emptied(connection)
             self.file, dialect = prepare(connection, self.path, settings.dialect)
+            prepare_quick(connection, self.path)
             self.dialect = _known_dialect(dialect, self.path)
             self._mark = None if self.path == MEMORY else _open_mark(self.path)
             self._check_mark(connection)
         except BaseException:
             connection.close()
             raise
-        self._bell = Bell(None if self.path == MEMORY else self.path)
+        self._bell = Bell(None if self.path == MEMORY else self.path, self._mark or OwnBoard())
         self._reader: apsw.Connection | None = None
         self._reading = Lock()
         self.writer = Writer(connection, self.path, settings.clock, self._committed, self.forget)
@@ -71,6 +73,9 @@ class Store:
         self.settler = Settler(self.subscriptions, settings.max_attempts, settings.backoff, settings.random)
         self.taker = Taker(self.file, self.settler)
         self._putting = PutSettings(settings.main, settings.max_bytes, settings.maxsize, int(settings.dedupe * SECOND))
+        self.quick = Quick(
+            self.writer, settings.clock, self.keys, self.subscriptions, self.taker, self._putting, self._tell
+        )
 
     def _check_not_emptied(self, connection: apsw.Connection) -> None:
         """Before tables are made: a log of which SQLite reads nothing must not be written over."""
@@ -112,25 +117,25 @@ class Store:
 
         Raises what it raises, and ``StoreError``; then nothing of it is left.
         """
-        self._check_open()
+        self.check_open()
         return self.writer.run(operation)
 
     def write_many(self, operations: Sequence[Operation[Any]]) -> list[Request[Any]]:
         """Runs operations that may each fail by itself in as few transactions as possible."""
-        self._check_open()
+        self.check_open()
         return self.writer.run_many(operations)
 
     @contextmanager
     def exclusive(self) -> Iterator[Transaction]:
         """A transaction of the caller's own, which no other call shares."""
-        self._check_open()
+        self.check_open()
         with self.writer.exclusive() as transaction:
             yield transaction
 
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
         """A connection for reading what is committed, one caller at a time."""
-        self._check_open()
+        self.check_open()
         if self.path == MEMORY:
             with self.writer.alone() as connection:
                 yield connection
@@ -147,7 +152,7 @@ class Store:
     @property
     def bell(self) -> Bell:
         """Rings after each commit that made something ready."""
-        self._check_open()
+        self.check_open()
         return self._bell
 
     @contextmanager
@@ -198,9 +203,9 @@ class Store:
             return
         with paused:
             try:
-                self.writer.connection = open_connection(
-                    self.path, self.settings.durability, self.settings.busy_timeout
-                )
+                connection = open_connection(self.path, self.settings.durability, self.settings.busy_timeout)
+                self.writer.connection = connection
+                prepare_quick(connection, self.path)
             except StoreError:
                 self._closed = True
                 raise
@@ -218,7 +223,8 @@ class Store:
             self._left_behind.append(self._paused.pop_all())
             self._paused = None
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Raises ``StoreError`` (``store-closed``); opens the file anew after a fork."""
         if self._closed:
             raise StoreError("store-closed", "the queue is closed", file=self.path)
         if self._to_open:
@@ -228,9 +234,13 @@ class Store:
                     self._to_open = False
 
     def _committed(self, transaction: Transaction) -> None:
+        self.quick.note(transaction)
+        self._tell(transaction.commits, transaction.sequence, transaction.wake)
+
+    def _tell(self, commits: int, sequence: int, wake: bool) -> None:
         if self._mark is not None:
-            self._mark.write(Mark(transaction.commits, transaction.sequence))
-        if transaction.wake:
+            self._mark.write(commits, sequence)
+        if wake and self._bell.is_awaited:
             with self._lock:
                 self._bell.ring()
 

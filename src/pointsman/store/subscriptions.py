@@ -32,7 +32,7 @@ class Subscription(NamedTuple):
 class Subscriptions:
     """The subscriptions of a file, as of the last transaction that looked."""
 
-    __slots__ = ("_dialect", "_index", "_version", "by_id", "by_name", "by_pattern", "patterns")
+    __slots__ = ("_dialect", "_index", "by_id", "by_name", "by_pattern", "patterns", "version")
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
@@ -40,7 +40,8 @@ class Subscriptions:
 
     def forget(self) -> None:
         """After a change that was undone, what is known may be wrong: it is read anew."""
-        self._version = -1
+        self.version = -1
+        """Of the file, that they are known as of."""
         self._index: SubjectIndex[int] = SubjectIndex(self._dialect)
         self.by_id: dict[int, Subscription] = {}
         self.by_name: dict[str, Subscription] = {}
@@ -49,13 +50,13 @@ class Subscriptions:
 
     def refresh(self, transaction: Transaction) -> None:
         """Takes up what was changed since; quick if nothing was."""
-        if self._version == transaction.subscriptions:
+        if self.version == transaction.subscriptions:
             return
-        if self._version > transaction.subscriptions:
+        if self.version > transaction.subscriptions:
             self.forget()
-        for row in transaction.rows(statements.SUBSCRIPTIONS_SINCE, (self._version,)):
+        for row in transaction.rows(statements.SUBSCRIPTIONS_SINCE, (self.version,)):
             self._take_up(Subscription(*row[:7]), gone=bool(row[8]))
-        self._version = transaction.subscriptions
+        self.version = transaction.subscriptions
 
     def matching(self, key: str) -> list[int]:
         """The numbers of the subscriptions whose patterns match."""

@@ -9,7 +9,7 @@ from pointsman.errors import StoreError
 from pointsman.store import statements
 from pointsman.store.settling import Leased, Settler
 from pointsman.store.stored import StoredMessage, all_stored, are_plain_and_whole, as_stored
-from pointsman.store.transaction import Transaction
+from pointsman.store.transaction import Connection, Transaction
 
 DAMAGED = "it is not what was put: its checksum is wrong"
 MISSING = "the message of this delivery cannot be found"
@@ -42,6 +42,17 @@ class Taker:
                 taken += [each for each in found if self.lease(transaction, each)]
         return taken
 
+    def look(self, connection: Connection, subscription: int, now: int, lease: int) -> StoredMessage | None:
+        """The first delivery as it would be leased, if there is nothing the matter with it; it stays where it is."""
+        try:
+            rows = list(connection.execute(statements.READY_FIRST, (subscription, 1)))
+        except UnicodeDecodeError:
+            return None
+        if not rows:
+            return None
+        found = as_stored(rows[0], (subscription, now + lease, next(self._tokens), self._file))
+        return found if self._problem(found, now) is None else None
+
     def one(
         self, transaction: Transaction, subscription: int, priority: int, sequence: int, lease: int
     ) -> StoredMessage | None:
@@ -64,7 +75,7 @@ class Taker:
         if row is None:
             raise StoreError("store-damaged", f"the delivery of message {found.sequence} is not where it is listed")
         key, attempts, note, error = row
-        why = self.problem(transaction, found)
+        why = self._problem(found, transaction.now)
         if why is not None:
             dead = Leased(found.subscription, found.sequence, found.via, found.priority, key, attempts, note, error)
             self._settler.give_up(transaction, dead, why)
@@ -81,14 +92,14 @@ class Taker:
         except TypeError:
             # Damage can make a text of a number.
             plain = False
-        return plain or all(self.problem(transaction, each) is None for each in found)
+        return plain or all(self._problem(each, transaction.now) is None for each in found)
 
     @staticmethod
-    def problem(transaction: Transaction, found: StoredMessage) -> str | None:
+    def _problem(found: StoredMessage, now: int) -> str | None:
         """Why it cannot be delivered."""
         if not found.is_whole:
             return MISSING if found.is_missing else DAMAGED
-        return EXPIRED if found.expires is not None and found.expires <= transaction.now else None
+        return EXPIRED if found.expires is not None and found.expires <= now else None
 
     def _look(
         self, transaction: Transaction, subscription: int, count: int, until: int, token: int

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock, get_ident
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 
@@ -24,6 +24,7 @@ from pointsman.store.connection import as_store_error, translated
 from pointsman.store.request import Group, Operation, Request, Result
 from pointsman.store.transaction import Transaction
 
+Given = TypeVar("Given")
 GROUP = 1000
 """How many operations share a transaction at most, so that none waits for long."""
 
@@ -66,6 +67,33 @@ class Writer:
             self._leave(request)
             raise
         return request.outcome()
+
+    def run_alone(self, step: Callable[[apsw.Connection, Given], Result | None], given: Given) -> Result | None:
+        """What a step gives that makes a transaction by itself, or else changes nothing; None if another call writes.
+
+        Raises what the step raises, and ``StoreError``; then nothing of it is left.
+        """
+        request: Request[None] = Request(None)
+        try:
+            result = None
+            with self._mutex:
+                if self._leader is None:
+                    self._leader = request
+            if self._leader is request:
+                self._owner = get_ident()
+                connection = self.connection
+                # A transaction that is open was left so by somebody who was interrupted before it could undo it.
+                if not connection.in_transaction:
+                    result = step(connection, given)
+                self._leave(request)
+        except BaseException as error:
+            if self._leader is request and self.connection.in_transaction:
+                self._roll_back()
+            self._leave(request)
+            if isinstance(error, apsw.Error | UnicodeDecodeError):
+                raise as_store_error(error, self._path) from error
+            raise
+        return result
 
     def run_many(self, operations: Sequence[Operation[Any]]) -> list[Request[Any]]:
         """Runs operations that may each fail by itself, and gives what became of them in their order."""

@@ -52,7 +52,7 @@ CASES = {
     "a count of nothing": ("wrong-pending", 1, ["INSERT INTO pending VALUES (77, 0)"], EVERYTHING),
     "done and not there": ("finished-without-message", 1, ["INSERT INTO finished VALUES (77, 1, 0)"], EVERYTHING),
     "unfinished": ("wrong-unfinished", 3, ["UPDATE control SET unfinished = 9"], EVERYTHING),
-    "the last number": ("wrong-sequence", 4, ["UPDATE control SET sequence = 2, commits = commits + 1"], EVERYTHING),
+    "the last number": ("wrong-unfinished", 4, ["UPDATE control SET sequence = 2, commits = commits + 1"], EVERYTHING),
     "the mark's number": ("mark-differs", 1, ["UPDATE control SET sequence = 100"], EVERYTHING),
     "a key that is no text": (
         "damaged-key", 1, ["UPDATE key SET text = CAST(x'ff41' AS TEXT) WHERE text = 'stock'"], [1, 3, 5]

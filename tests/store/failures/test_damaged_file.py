@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pointsman.errors import StoreError
-from pointsman.store.mark import Mark, MarkFile, mark_path
+from pointsman.store.mark import MarkFile, mark_path
 from pointsman.store.queue import Queue
 
 DAMAGE = {"store-damaged", "store-lost-tail", "store-foreign", "store-failed"}
@@ -139,6 +139,6 @@ def test_a_torn_mark_says_nothing(path: Path) -> None:
 def test_a_mark_ahead_of_the_file_refuses_it(path: Path) -> None:
     """As for a file that was put back from a copy."""
     mark = MarkFile(mark_path(path))
-    mark.write(Mark(10_000, 10_000))
+    mark.write(10_000, 10_000)
     mark.close()
     assert take_all(path, "full") == (set(), "store-lost-tail")

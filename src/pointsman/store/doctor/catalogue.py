@@ -116,10 +116,6 @@ ILLNESSES: dict[str, Illness] = {
         ERROR, "The number of unfinished messages is not what is noted.", "maxsize is applied wrongly.",
         "notes what is counted",
     ),
-    "wrong-sequence": Illness(
-        ERROR, "The number of the last message is below the highest.", "The next put would fail.",
-        "notes the highest",
-    ),
     "time-ahead": Illness(
         WARNING, "The time of the queue is ahead of the clock.", "The clock was set back, or the time is damaged.",
         "nothing: the queue goes on from its own time",

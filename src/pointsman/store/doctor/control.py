@@ -9,7 +9,6 @@ import apsw
 from pointsman.errors import PointsmanError
 from pointsman.patterns.dialect import find_dialect
 from pointsman.store import statements
-from pointsman.store.doctor import questions
 from pointsman.store.doctor.finding import Findings
 from pointsman.store.doctor.reading import Asked
 from pointsman.store.transaction import SECOND
@@ -50,15 +49,11 @@ def read_control(connection: Asked) -> Control | None:
     return Control(file, dialect, *numbers)
 
 
-def check_control(control: Control, connection: Asked, unfinished: int, now: float, findings: Findings) -> None:
+def check_control(control: Control, unfinished: int, now: float, findings: Findings) -> None:
     """Compares it with what was counted."""
     if control.unfinished != unfinished:
         detail = f"{control.unfinished:,} are noted, {unfinished:,} counted"
         findings.add("wrong-unfinished", detail=detail, count=abs(control.unfinished - unfinished))
-    highest = next(iter(connection.execute(questions.HIGHEST)))[0] or 0
-    if control.sequence < highest:
-        detail = f"{control.sequence:,} is noted, {highest:,} is the highest"
-        findings.add("wrong-sequence", detail=detail, count=highest - control.sequence)
     ahead = control.time - control.shift - int(now * SECOND)
     if ahead > DAY:
         findings.add("time-ahead", detail=f"by {ahead / DAY:,.1f} days")

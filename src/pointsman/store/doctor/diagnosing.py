@@ -113,7 +113,7 @@ def _look_through(
         check_texts(connection, findings)
     with _within("message and deliveries", findings):
         _count(connection, control, findings, counts, progress)
-        check_control(control, connection, counts["unfinished"], clock(), findings)
+        check_control(control, counts["unfinished"], clock(), findings)
 
 
 def _count(

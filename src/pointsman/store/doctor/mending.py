@@ -71,11 +71,8 @@ def _first_fault(standing: Standing, names: Names) -> Fault | None:
 def _count_anew(queue: Queue) -> Counter[str]:
     with queue.store.exclusive() as transaction:
         unfinished = transaction.first(questions.OPEN_MESSAGES)[0]
-        highest = transaction.first(questions.HIGHEST)[0] or 0
         wrong = Counter({"wrong-unfinished": abs(unfinished - transaction.unfinished)})
-        wrong["wrong-sequence"] = max(0, highest - transaction.sequence)
         transaction.unfinished = unfinished
-        transaction.sequence = max(transaction.sequence, highest)
     return wrong
 
 

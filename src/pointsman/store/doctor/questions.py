@@ -186,4 +186,3 @@ UPDATE control SET sequence = max(sequence, ?1, (SELECT coalesce(max(sequence), 
     keys = keys + 1, returned = returned + 1
 """
 CONTROL_TAKE_OVER = "UPDATE control SET file = ?, time = ?, shift = ?"
-CONTROL_MARK = "SELECT commits, sequence FROM control"

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pointsman.store import statements
 from pointsman.store.doctor import questions
 from pointsman.store.doctor.copying import FAILED, Copied, attached, changing, control_of, copy_all
 from pointsman.store.doctor.finding import Action
@@ -77,7 +78,7 @@ def put_back(path: Path, least: int) -> Action:
     with TemporaryDirectory(dir=path.absolute().parent) as directory:
         source = rebuild(path, Path(directory))
         with attached(path, source) as connection:
-            after = next(iter(connection.execute(questions.CONTROL_MARK)))[1]
+            after = next(iter(connection.execute(statements.CONTROL_READ)))[1]
             copied = copy_all(connection, after, max(least, after), state=False)
     done = f"put {copied.messages:,} messages back that were in the part of the log that SQLite ignores"
     return Action("log-broken", done, copied.messages)
@@ -86,10 +87,10 @@ def put_back(path: Path, least: int) -> Action:
 def write_mark(path: Path) -> None:
     """Makes the mark say what the file says."""
     with changing(path) as connection:
-        found = Mark._make(next(iter(connection.execute(questions.CONTROL_MARK))))
+        found = Mark._make(next(iter(connection.execute(statements.CONTROL_READ)))[:2])
     mark = MarkFile(mark_path(path))
     try:
-        mark.write(found)
+        mark.write(*found)
     finally:
         mark.close()
 
