@@ -2,10 +2,12 @@
 # make PYTHON=/path/to/python3 chooses the Python; make test ARGS="-k queue" passes options on.
 
 BIN := .venv/bin
+# The snippets of the docs are among the tests as well: make check SNIPPETS= leaves them to make test.
+SNIPPETS = tests/docs
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help venv setup demo test check bench fuzz crash mutation clean
+.PHONY: help venv setup compiled demo test check bench fuzz crash mutation clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -19,7 +21,10 @@ setup: venv  ## make .venv, install everything, say which Java Spark will use
 demo: venv  ## play an hour of a shop through a pipeline on Spark
 	@$(BIN)/pointsman demo $(ARGS)
 
-test: venv  ## run the tests
+compiled: venv
+	@$(BIN)/python scripts/compile_matching.py
+
+test: compiled  ## run the tests
 	$(BIN)/python -m pytest $(ARGS)
 
 check: venv  ## lint, formatting, types, import rules, the snippets of the docs
@@ -27,7 +32,7 @@ check: venv  ## lint, formatting, types, import rules, the snippets of the docs
 	$(BIN)/ruff format --check
 	$(BIN)/mypy --strict
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest tests/docs
+	$(if $(SNIPPETS),$(BIN)/python -m pytest $(SNIPPETS))
 
 bench: venv  ## measure, and print the numbers the docs quote
 	@$(BIN)/pointsman bench $(ARGS)
