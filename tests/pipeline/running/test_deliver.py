@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ def messages(spark: SparkSession) -> DataFrame:
     ]
     rows.append(("m8", "orders.n8", b"round", HOPS, "c", 8))
     rows.append(("m9", "orders.n9", b"nothing", {"n": None}, "c", 9))
-    return spark.createDataFrame(rows, MESSAGES)
+    return spark.createDataFrame(rows, MESSAGES).coalesce(1)
 
 
 def test_each_delivery_goes_to_the_place_of_its_destination_and_what_fails_concerns_nobody_else(
@@ -57,18 +58,25 @@ def test_each_delivery_goes_to_the_place_of_its_destination_and_what_fails_conce
     monkeypatch.chdir(tmp_path)
     (tmp_path / "wall").write_text("where a folder should be")
     spark.sql(f"CREATE DATABASE delivered LOCATION '{tmp_path}/catalog'")
-    half = endpoint(lambda key, _: 400 if key[1] in "02468" else 200)
-    with half as hook:
+
+    def half(key: str, count: int) -> int:
+        if key.startswith("m1/") and count == 1:
+            time.sleep(1.5)
+        return 400 if key[1] in "02468" else 200
+
+    with endpoint(half) as hook:
         table = RoutingTable.parse(TABLE.replace("URL", hook.url))
         sinks = {
             "blocked": {"path": "wall/below"},
             "rows": {"format": "table", "path": "delivered.rows"},
             "audit": {"format": "parquet", "path": "audit"},
+            "hook": {"format": "http", "options": {"timeout": 1.0, "wait": 0.01, "attempts": 5}},
         }
-        deliveries = route(messages(spark), table).deliveries
+        deliveries = route(messages(spark), table).deliveries.persist()
         for _ in range(2):
             told = deliver(deliveries, table, "out", sinks=sinks, queue="source.db")
         failed = {(row.destination, row.id): row.failure for row in told.collect()}
+        deliveries.unpersist()
     assert len(failed) == 70
     assert failed["rows", "m0"] is None
     why = {
@@ -100,6 +108,7 @@ def test_each_delivery_goes_to_the_place_of_its_destination_and_what_fails_conce
     with Queue(tmp_path / "source.db") as queue:
         assert sorted(message.routing_key for message in queue.messages()) == [f"late.orders.n{n}" for n in range(8)]
     assert hook.most_at_once <= 3
+    assert hook.came["m1/all/hook"] >= 3
     assert hook.bodies["m1/all/hook"] == b"body 1"
     assert hook.headers["m1/all/hook"]["ce-subject"] == "orders.n1"
     assert hook.headers["m1/all/hook"]["pointsman-route"] == "all"

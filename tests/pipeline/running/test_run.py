@@ -119,7 +119,7 @@ def test_a_saga_times_out_by_the_times_of_the_messages(tmp_path: Path, spark: Sp
     case.run()
     case.add("2.json", {"subject": "nobody", "id": "2", "time": "2026-01-01T01:00:00Z"})
     totals = case.run()
-    commands = case.read("followed", "batch=1", "kind=command")
+    commands = [row for row in case.read("followed") if row.get("subject")]
     assert [row["subject"] for row in commands] == ["orders.remind"]
     assert totals.commands is not None
     assert dict(totals.commands.deliveries) == {("archive", "archive"): 1}

@@ -16,6 +16,7 @@ from pointsman.pipeline.columns import refuse_columns
 from pointsman.pipeline.delivering.choosing import Places
 from pointsman.pipeline.delivering.dead import DEAD, Buried, Graveyard, with_reason
 from pointsman.pipeline.delivering.folder import OwnFolder
+from pointsman.pipeline.delivering.http import Http
 from pointsman.pipeline.delivering.place import REASON, Place, Turn, reason_of
 from pointsman.table.routing_table import RoutingTable
 
@@ -93,7 +94,8 @@ class Deliverer:
         own = [name for name, place in places.items() if isinstance(place, OwnFolder)]
         if own and self._made_together(rows, own, batch):
             places = {name: place for name, place in places.items() if name not in own}
-        for name, place in places.items():
+        # An endpoint may be slow; nobody waits for it but others of its kind.
+        for name, place in sorted(places.items(), key=lambda each: isinstance(each[1], Http)):
             turn = Turn(name, batch, self._query, self._following)
             failure = attempt(place, rows.where(rows["destination"] == name), turn)
             if failure is not None:
@@ -140,7 +142,7 @@ def undelivered(rows: DataFrame, failure: Failure, attempts: Column) -> DataFram
 
     if failure.undelivered is None:
         return with_reason(rows, sf.lit(failure.reason), attempts)
-    told = failure.undelivered.select("delivery_id", sf.col(REASON).alias(TOLD))
+    told = failure.undelivered.groupBy("delivery_id").agg(sf.min(REASON).alias(TOLD))
     return with_reason(rows.join(told, "delivery_id"), sf.col(TOLD), attempts).drop(TOLD).select(*rows.columns, DEAD)
 
 
