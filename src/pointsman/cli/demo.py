@@ -66,6 +66,9 @@ def demo(
             played = play(place, summary, spark, tell, watch)
     finally:
         spark.stop()
+    if played is None:
+        typer.echo(f"Stopped before its end. pointsman run {place.pipeline} would go on.", err=True)
+        return 130
     _show(console, played, json)
     return 1 if played.differences else 0
 

@@ -53,9 +53,10 @@ def test_an_unreadable_body_goes_to_the_repair_desk(hour: Hour) -> None:
 
 
 def test_every_route_and_every_destination_is_used(hour: Hour) -> None:
-    """All but the fallback, which waits for a breaker to open."""
-    assert hour.counts.by_route.keys() == {route.name for route in hour.table.routes}
-    assert hour.table.destinations.keys() - hour.counts.by_destination.keys() == {"parking"}
+    """All but the fallback, which waits for a breaker to open; what sagas send has a route and a destination too."""
+    assert hour.counts.by_route.keys() | {"commands"} == {route.name for route in hour.table.routes}
+    assert hour.table.destinations.keys() - hour.counts.by_destination.keys() == {"parking", "services"}
+    assert hour.counts.carried == {("commands", "services"): hour.counts.commands.total()}
 
 
 def test_balanced_routes_share_as_they_say(hour: Hour) -> None:

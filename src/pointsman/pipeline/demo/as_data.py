@@ -26,6 +26,10 @@ def as_data(counts: Counts) -> dict[str, Any]:
         ],
         "sagas": dict(sorted(counts.sagas.items())),
         "commands": dict(sorted(counts.commands.items())),
+        "commands_delivered": [
+            {"route": route, "destination": name, "deliveries": count}
+            for (route, name), count in sorted(counts.carried.items())
+        ],
         "gatherings": [
             {"route": route, "complete_by": reason, "gatherings": count}
             for (route, reason), count in sorted(counts.gatherings.items())

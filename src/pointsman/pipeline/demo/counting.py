@@ -39,8 +39,12 @@ def count_written(place: Place, subjects: Mapping[str, str]) -> Counts:
         family = family_of(subjects.get(row["id"]))
         quarantined[Refusal(family, problem["stage"], problem["code"], general_reason(problem["reason"]))] += 1
     unrouted = Counter(family_of(subjects.get(row["id"])) for row in _rows(place.out / "unrouted"))
+    commands = _rows(place.out / "commands" / "deliveries")
+    carried = Counter((row["route"], row["destination"]) for row in commands)
     total = len(routed) + quarantined.total() + unrouted.total()
-    counts = Counts(total, len(routed), deliveries, quarantined, unrouted, fallbacks=fallbacks, failed=failed)
+    counts = Counts(
+        total, len(routed), deliveries, quarantined, unrouted, fallbacks=fallbacks, failed=failed, carried=carried
+    )
     return with_followed(counts, _followed(place.out / "followed"), subjects)
 
 

@@ -69,6 +69,8 @@ class Counts:
     """By the state in which they are at the end."""
     commands: Counter[str] = field(default_factory=Counter)
     """What sagas sent, by subject."""
+    carried: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Deliveries of what sagas sent, by route and destination."""
     unmoved: Counter[str] = field(default_factory=Counter)
     """Events that moved no saga: ``ignored`` by it, or of an ``unknown`` one."""
     gatherings: Counter[tuple[str, str]] = field(default_factory=Counter)

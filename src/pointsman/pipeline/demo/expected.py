@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pointsman.errors import InputError, MessageError, SubjectError
+from pointsman.message import Message
 from pointsman.patterns.subject import Subject
 from pointsman.pipeline.demo.counts import Counts, Flow, Refusal, family_of, general_reason
 from pointsman.pipeline.demo.outcomes import Outage, Outcomes
@@ -113,6 +114,7 @@ class Run:
             sagas=self._log.endings(),
             saga_states=self._log.states(),
             commands=self._log.commands,
+            carried=self._carried(),
             unmoved=self._log.unmoved,
             gatherings=self._gatherings + waiting,
             dropped=self._dropped,
@@ -132,6 +134,14 @@ class Run:
                 self._fallbacks[delivery.instead_of, delivery.destination] += 1
             if self.outcomes is not None:
                 self.outcomes.add(delivery, self.now)
+
+    def _carried(self) -> Counter[tuple[str, str]]:
+        """The deliveries of the commands that sagas sent, by routes that know nothing of what went before."""
+        carried: Counter[tuple[str, str]] = Counter()
+        for subject, count in self._log.commands.items():
+            for delivery in self.table.decide(Message(subject, id="-")).deliveries:
+                carried[delivery.route, delivery.destination] += count
+        return carried
 
     def _follow(self, decision: Decision, subject: str | None) -> None:
         for each in decision.followed:

@@ -20,7 +20,7 @@ table: shop.yaml
 environment: {ENVIRONMENT}
 source:
   path: events                              # JSON Lines: a message in each line
-  options: {{maxFilesPerTrigger: {FILES_PER_BATCH}}}          # a batch is some minutes of the hour
+  options: {{maxFilesPerTrigger: {FILES_PER_BATCH}}}         # a batch is some minutes of the hour
 out: out
 checkpoint: checkpoint
 trigger: {{kind: available-now}}              # it ends with the files; {{kind: interval, every: 10s}} waits for more
@@ -77,6 +77,7 @@ class Place(NamedTuple):
             "what was quarantined, and why": self.out / "quarantined",
             "what no route takes": self.out / "unrouted",
             "what sagas and gatherings did and sent": self.out / "followed",
+            "deliveries of what they sent": self.out / "commands" / "deliveries",
             "deliveries that failed": self.out / "dead",
             "a picture of what went where": self.picture,
         }

@@ -26,7 +26,7 @@ def show_sagas(console: Console, counts: Counts) -> None:
     endings = ", ".join(f"{count:,} {ending}" for ending, count in largest_first(counts.sagas))
     console.print("\nSagas", style="bold")
     console.print(f"{counts.sagas.total():,} orders: {endings}.", highlight=False, markup=False)
-    sent = f"They sent {counts.commands.total():,} commands"
+    sent = f"They sent {counts.commands.total():,} commands, which gave {counts.carried.total():,} deliveries"
     unmoved = ", ".join(f"{count:,} {why}" for why, count in sorted(counts.unmoved.items()))
     told = f"{sent}; events that moved none: {unmoved}." if unmoved else f"{sent}."
     console.print(told, highlight=False, markup=False)
