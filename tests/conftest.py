@@ -1,10 +1,16 @@
-"""Settings for the whole test run."""
+"""Settings for the whole test run, and one Spark session for each of its processes."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SLOW_MACHINE = [HealthCheck.too_slow]
 
@@ -20,3 +26,21 @@ settings.register_profile(
     suppress_health_check=list(HealthCheck),
 )
 settings.load_profile(os.environ.get("POINTSMAN_HYPOTHESIS", "default"))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The session. Tests that use it belong to the group ``spark`` or ``spark, too``: a process runs a whole group."""
+    from pointsman.pipeline import local_session
+    from pointsman.pipeline.session import QUICK_START
+
+    java = "spark.driver.extraJavaOptions"
+    few_rows = {
+        java: f"{QUICK_START[java]} -XX:+UseSerialGC",
+        "spark.sql.shuffle.partitions": 2,
+        # It asks Java four times for each call that makes a plan, which is what most tests spend their time with.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
+    }
+    session = local_session("tests", "local[2]", **few_rows)
+    yield session
+    session.stop()

@@ -143,8 +143,10 @@ def marked(page: Path) -> object:
 
 
 @pytest.mark.parametrize("page", [marked(page) for page in pages_with("pycon")], ids=name_of)
-def test_the_python_examples_of_a_page_give_what_it_shows(page: Path) -> None:
-    """The blocks of one page are one session, in their order."""
+def test_the_python_examples_of_a_page_give_what_it_shows(page: Path, request: pytest.FixtureRequest) -> None:
+    """The blocks of one page are one session, in their order; with Spark they use the session of all tests."""
+    if page in ON_SPARK:
+        request.getfixturevalue("spark")
     lines = [""] * len(page.read_text(encoding="utf-8").splitlines())
     for block in blocks_of(page):
         if block.kind == "pycon":

@@ -11,10 +11,8 @@ import sys
 
 from pointsman.pipeline import local_session
 from pointsman.pipeline.session import QUICK_START
-from tests.pipeline.agreement import QUICK_PLANS, disagreement, routed
+from tests.pipeline.agreement import AT_ONCE, QUICK_PLANS, disagreement, routed
 from tests.pipeline.tables import case_of
-
-AT_ONCE = 25
 
 
 def main(arguments: list[str] | None = None) -> int:

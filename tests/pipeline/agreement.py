@@ -41,6 +41,8 @@ SCHEMA = pa.schema(
     ]
 )
 SEED = 7
+AT_ONCE = 5
+"""How many tables go into one job: each of its tasks reads the plans of all, so that many cost more than few."""
 QUICK_PLANS = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",

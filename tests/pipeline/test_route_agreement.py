@@ -14,13 +14,22 @@ from pointsman.message import Message
 from pointsman.pipeline import route
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
-from tests.pipeline.agreement import QUICK_PLANS, SEED, balances_of, decided, disagreement, frame_of, routed
+from tests.pipeline.agreement import (
+    AT_ONCE,
+    QUICK_PLANS,
+    SEED,
+    balances_of,
+    decided,
+    disagreement,
+    frame_of,
+    routed,
+)
 from tests.pipeline.tables import NOW, STRATEGIES, Case, Sent, case_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark, too")]
 
 TABLES = 200
-AT_ONCE = 25
+FEWER = 25
 
 
 @pytest.fixture
@@ -45,7 +54,7 @@ def cases(count: int) -> list[Case]:
 def test_spark_decides_as_the_table_does(quick: SparkSession) -> None:
     """The same deliveries by the same routes under the same ids, the same refusals, and the same balances."""
     # Under another profile than the usual one, as for mutation, fewer have to do.
-    every = cases(TABLES if settings().max_examples >= 150 else AT_ONCE)
+    every = cases(TABLES if settings().max_examples >= 150 else FEWER)
     kinds: Counter[str] = Counter()
     for start in range(0, len(every), AT_ONCE):
         some = every[start : start + AT_ONCE]

@@ -23,7 +23,7 @@ from pointsman.routing.sticky import stick
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import Key, State
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark, too")]
 
 SCHEMA = "route string, strategy string, position bigint, balance_key string, subject string"
 KINDS = ("round-robin", "weighted", "least-connections", "sticky")

@@ -17,7 +17,7 @@ from pointsman.routing.breaker import BreakerState, Phase, Way
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import Key, State
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark, too")]
 
 SCHEMA = "route string, destination string, position bigint"
 STEPS = 6

@@ -17,7 +17,7 @@ from pointsman.pipeline.breaking import Outcome, ask, report
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark, too")]
 
 TABLE = RoutingTable.parse("""
 destinations:

@@ -14,7 +14,7 @@ from pointsman.pipeline.predicates.arrow import answered_column
 from pointsman.pipeline.predicates.inputs import Pair
 from tests.pipeline.predicates import nasty, odd, questions
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark, too")]
 
 
 @pytest.fixture(scope="module")

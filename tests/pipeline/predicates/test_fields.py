@@ -12,7 +12,7 @@ from pointsman.pipeline.predicates import held_column
 from pointsman.pipeline.predicates.arrow import answered_column
 from pointsman.pipeline.predicates.inputs import Pair
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark, too")]
 
 
 def answers(frame: DataFrame, pairs: list[Pair]) -> list[list[bool]]:

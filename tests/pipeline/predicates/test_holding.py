@@ -10,7 +10,7 @@ from pointsman.pipeline.columns import MessageColumns
 from pointsman.pipeline.predicates import holding_column
 from pointsman.pipeline.predicates.inputs import Pair
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark, too")]
 
 NATIVE: list[Pair] = [
     (None, Predicate("metadata.a = 1")),

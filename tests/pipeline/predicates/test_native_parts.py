@@ -21,7 +21,7 @@ from pointsman.pipeline.predicates.fits import fits_column, glob_signs
 from pointsman.pipeline.predicates.native import number_column
 from tests.pipeline.predicates import nasty, odd
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark, too")]
 
 SCHEMA = "subject string, metadata map<string,string>"
 

@@ -11,7 +11,7 @@ from pointsman.pipeline.columns import MessageColumns
 from pointsman.pipeline.predicates import held_column, holds_column
 from pointsman.pipeline.predicates.inputs import Pair
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark, too")]
 
 SCHEMA = "subject string, metadata map<string,string>, body binary, source string"
 

@@ -16,7 +16,7 @@ import pytest
 from pointsman import Queue
 from tests.pipeline.queue_source import copying
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.spark
 
 COUNT = 125
 ROUNDS = int(os.environ.get("POINTSMAN_KILLS", "2"))
