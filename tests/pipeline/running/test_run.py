@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pointsman.errors import InputError
 from pointsman.pipeline.running.run import run
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.store.queue import Queue
@@ -110,6 +111,44 @@ def test_a_pipeline_routes_files_and_goes_on_where_it_stopped(tmp_path: Path, sp
     again = case.run()
     assert again.messages == 2
     assert dict(again.deliveries) == {("mail", "second"): 1, ("mail", "third"): 1}
+
+
+QUEUE_TABLE = """
+destinations:
+  again: {type: subject, options: {subject: "late.{subject}"}}
+  desk:
+routes:
+  - {name: reminders, pattern: "orders.remind", destinations: [again]}
+  - {name: late, pattern: "late.>", destinations: [desk]}
+sagas:
+  order:
+    starts: [{on: orders.created, to: waiting, send: [orders.remind]}]
+    states: {waiting: {final: true}}
+"""
+QUEUE_PIPELINE = """
+table: table.yaml
+source: {format: pointsman, path: shop.db, options: {subscription: shop, start: 0}}
+"""
+
+
+def test_a_command_goes_back_into_the_queue_and_is_routed_from_there(tmp_path: Path, spark: SparkSession) -> None:
+    """A destination of the type subject, a queue as the source, and sagas: each query has its own subscription."""
+    case = Case(tmp_path, spark)
+    (tmp_path / "table.yaml").write_text(QUEUE_TABLE)
+    (tmp_path / "pipeline.yaml").write_text(QUEUE_PIPELINE)
+    with Queue(tmp_path / "shop.db") as queue:
+        queue.put(b"an order", "orders.created", id="1")
+    first = case.run()
+    assert (first.messages, first.unrouted) == (1, 1)
+    assert first.commands is not None
+    assert dict(first.commands.deliveries) == {("reminders", "again"): 1}
+    second = case.run()
+    assert dict(second.deliveries) == {("late", "desk"): 1}
+    [row] = case.read("deliveries")
+    assert (row["subject"], row["body"], row["metadata"]["pointsman-hops"]) == ("late.orders.remind", "an order", "1")
+    (tmp_path / "pipeline.yaml").write_text(QUEUE_PIPELINE.replace("subscription: shop, ", ""))
+    with pytest.raises(InputError, match="let the source have 'options"):
+        case.run()
 
 
 def test_a_saga_times_out_by_the_times_of_the_messages(tmp_path: Path, spark: SparkSession) -> None:

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from pointsman.errors import InputError
 from pointsman.pipeline.delivering.choosing import Places, Surroundings
 from pointsman.pipeline.running.settings import PipelineFile
 
 COMMANDS = "commands"
 """The folder, in that of the pipeline, of what becomes of the commands of sagas."""
 QUEUE = "pointsman"
+SUBSCRIPTION = "subscription"
+
+
+def source_of_followers(pipeline: PipelineFile) -> PipelineFile:
+    """The pipeline as the second query reads it, which follows sagas: of a queue, by a subscription of its own.
+
+    A subscription of a queue has one reader. Raises ``InputError`` (``bad-usage``) if the source is a queue and names
+    none.
+    """
+    written = pipeline.written
+    if written.source.format != QUEUE:
+        return pipeline
+    options = written.source.options
+    if not options.get(SUBSCRIPTION):
+        problem = "the table has sagas or gatherings, which are followed by a second query; let the source have"
+        raise InputError("bad-usage", f"{problem} 'options: {{subscription: NAME}}'", file=str(pipeline.path))
+    own = written.source.model_copy(update={"options": options | {SUBSCRIPTION: f"{options[SUBSCRIPTION]}-follow"}})
+    return PipelineFile(pipeline.path, written.model_copy(update={"source": own}))
 
 
 def out_of(pipeline: PipelineFile, *, following: bool = False) -> str:

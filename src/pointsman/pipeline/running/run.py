@@ -13,7 +13,7 @@ from pointsman.errors import InputError
 from pointsman.pipeline.queue_source.registering import register
 from pointsman.pipeline.running.batch import BatchRunner, Totals
 from pointsman.pipeline.running.following import Follower
-from pointsman.pipeline.running.places import COMMANDS, places_of
+from pointsman.pipeline.running.places import COMMANDS, places_of, source_of_followers
 from pointsman.pipeline.running.real_time import check_real_time
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.source import open_source
@@ -64,14 +64,16 @@ def _start(
     spark: SparkSession, pipeline: PipelineFile, tables: Tables, runner: BatchRunner, checkpoint: Path, tell: Tell
 ) -> list[StreamingQuery]:
     """The query that routes, and if the table has sagas or gatherings, the one that follows them."""
-    queries = [_query(open_source(spark, pipeline), pipeline, "route", checkpoint / "route", runner)]
+    made: list[tuple[str, DataFrame, Callable[[DataFrame, int], None]]] = []
+    made.append(("route", open_source(spark, pipeline), runner))
     table = tables.table
     if table.sagas or any(route.gather is not None for route in table.routes):
         sender = BatchRunner(pipeline, tables, checkpoint / COMMANDS, tell, following=True)
         runner.totals.commands = sender.totals
         follower = Follower(pipeline, table, tell, sender)
-        events = follower.events(open_source(spark, pipeline))
-        queries.append(_query(events, pipeline, "follow", checkpoint / "follow", follower))
+        events = follower.events(open_source(spark, source_of_followers(pipeline)))
+        made.append(("follow", events, follower))
+    queries = [_query(stream, pipeline, name, checkpoint / name, act) for name, stream, act in made]
     tell("started", table=table.hash, queries=[query.name for query in queries])
     return queries
 
