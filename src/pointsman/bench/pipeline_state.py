@@ -115,7 +115,7 @@ def run_state(spark: SparkSession, what: str, folder: Path, plan: StatePlan) -> 
     stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))
     spent = [cpu_seconds()]
     made = follow(stream, work.table, buckets=plan.buckets)
-    batches = watch(made, folder / "checkpoint", plan.batches, lambda: spent.append(cpu_seconds()))
+    batches = watch(made, folder / "checkpoint", lambda: spent.append(cpu_seconds()))
     seconds = tuple(seconds for seconds, _ in batches)
     cpu = [after - before for before, after in pairwise(spent[1:]) if before is not None and after is not None]
     keys = 2 * (plan.keys // 2)

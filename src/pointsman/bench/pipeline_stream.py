@@ -36,7 +36,7 @@ def run_stream(spark: SparkSession, stage: Stage, folder: Path, subjects: Texts,
         write_batch(source, number, message_table(subjects.slice(number * size.batch, size.batch), number * size.batch))
     schema = spark.read.parquet(str(source)).schema
     stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))
-    batches = watch(stage.make(stream), folder / "checkpoint", size.batches)
+    batches = watch(stage.make(stream), folder / "checkpoint")
     later = [seconds for seconds, _ in batches[1:]]
     messages = sum(rows for _, rows in batches[1:])
     return StreamRow(
@@ -53,21 +53,25 @@ def write_batch(source: Path, number: int, table: Any) -> None:
     os.utime(file, (number, number))
 
 
-def watch(
-    made: DataFrame, checkpoint: Path, batches: int, tell: Callable[[], object] = lambda: None
-) -> list[tuple[float, int]]:
-    """The seconds and messages of each batch of a stream that is started, and stopped after so many of them.
+def watch(made: DataFrame, checkpoint: Path, tell: Callable[[], object] = lambda: None) -> list[tuple[float, int]]:
+    """The seconds and messages of each batch of a stream that runs until everything is read.
 
     ``tell`` is called soon after each. Raises what the query failed with.
     """
-    query = made.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).start()
+    # Streams with timers would go on for ever otherwise.
+    made.sparkSession.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
+    writer = made.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
+    query = writer.start()
     found: list[tuple[float, int]] = []
+    ended: bool | None = False
     try:
-        while len(found) < batches and not query.awaitTermination(WATCH):  # type: ignore[arg-type]  # a float will do
+        while not ended:
+            ended = query.awaitTermination(WATCH)  # type: ignore[arg-type]  # a float will do
             progress = [each for each in query.recentProgress if each["numInputRows"]]
             for each in islice(progress, len(found), None):
                 found.append((each["durationMs"]["triggerExecution"] / 1000, each["numInputRows"]))
                 tell()
     finally:
         query.stop()
+        made.sparkSession.conf.unset("spark.sql.streaming.noDataMicroBatches.enabled")
     return found

@@ -11,6 +11,8 @@ from pointsman.routing.gather import Gathered
 from pointsman.routing.saga import Complete
 from pointsman.table.followed import SagaMove
 
+RESULT_TYPE = "application/json"
+
 
 def commands_of(moved: SagaMove, cause: Message | None) -> list[Message]:
     """The commands of a saga; each carries the body of the event that it follows from."""
@@ -37,6 +39,17 @@ def commands_of(moved: SagaMove, cause: Message | None) -> list[Message]:
 
 def result_of(to: str, route: str, correlation_id: str, gathered: Gathered) -> Message:
     """The result of a gathering, for whoever asked."""
+    return Message(
+        to,
+        result_body(gathered),
+        metadata={"gathered": route},
+        content_type=RESULT_TYPE,
+        correlation_id=correlation_id,
+    )
+
+
+def result_body(gathered: Gathered) -> bytes:
+    """What a result says, of the type ``RESULT_TYPE``."""
     content = {
         "result": gathered.result,
         "source": gathered.source,
@@ -44,10 +57,4 @@ def result_of(to: str, route: str, correlation_id: str, gathered: Gathered) -> M
         "missing": list(gathered.missing),
         "reason": gathered.reason.value,
     }
-    return Message(
-        to,
-        json.dumps(content).encode(),
-        metadata={"gathered": route},
-        content_type="application/json",
-        correlation_id=correlation_id,
-    )
+    return json.dumps(content).encode()

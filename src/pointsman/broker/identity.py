@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 import uuid
+
+_NAMESPACE = hashlib.sha1(uuid.NAMESPACE_OID.bytes, usedforsecurity=False)
+_VARIANT = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
+"""The digit that says of which kind a UUID is, in the place of another."""
 
 
 def new_id(now: float) -> str:
@@ -19,5 +24,14 @@ def new_id(now: float) -> str:
 
 
 def derived_id(cause: str, what: str) -> str:
-    """The id of what follows from a message: always the same one for the same."""
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{cause}\0{what}"))
+    r"""The id of what follows from a message: always the same one for the same.
+
+    It is the UUID of version 5, made in a fraction of the time that the module for them takes.
+
+    >>> derived_id("1", "reply") == str(uuid.uuid5(uuid.NAMESPACE_OID, "1\0reply"))
+    True
+    """
+    digest = _NAMESPACE.copy()
+    digest.update(f"{cause}\0{what}".encode())
+    text = digest.hexdigest()
+    return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{_VARIANT[text[16]]}{text[17:20]}-{text[20:32]}"

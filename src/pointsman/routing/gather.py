@@ -89,6 +89,9 @@ class Outcome:
     """Why the answer did not count, if it did not."""
 
 
+NOTHING = Outcome()
+
+
 def scatter(settings: GatherSettings, correlation_id: str, targets: Sequence[str], now: float) -> GatherState:
     """The state that waits for the answers of these targets; each of them is to be sent the request.
 
@@ -122,16 +125,16 @@ def answer(
         return replace(expired, dropped=Drop.DUPLICATE), replace(state, duplicate=state.duplicate + 1)
     if state.complete:
         return replace(expired, dropped=Drop.LATE), replace(state, late=state.late + 1)
-    state = replace(state, answers=(*state.answers, (target, value)))
+    state = state.with_answer(target, value)
     if len(state.answers) < state.needed:
-        return Outcome(), state
+        return NOTHING, state
     return _completed(settings, state, Reason.ALL if len(state.answers) == len(state.targets) else Reason.QUORUM)
 
 
 def expire(settings: GatherSettings, state: GatherState, now: float) -> tuple[Outcome, GatherState]:
     """Completes with what is there if the deadline has come; otherwise nothing changes."""
     if state.complete or now < state.deadline:
-        return Outcome(), state
+        return NOTHING, state
     return _completed(settings, state, Reason.TIMEOUT)
 
 
@@ -143,4 +146,4 @@ def due(state: GatherState) -> float | None:
 def _completed(settings: GatherSettings, state: GatherState, reason: Reason) -> tuple[Outcome, GatherState]:
     made = aggregate(settings.aggregation, state.answers, settings.extract)
     gathered = Gathered(made.result, made.source, state.answers, state.missing, reason)
-    return Outcome(gathered), replace(state, complete=True)
+    return Outcome(gathered), state.completed()

@@ -40,7 +40,9 @@ class Fields:
 
     def text(self, name: str) -> str:
         """A text."""
-        return as_text(self._take(name), f"{self.what}: {name}")
+        value = self._take(name)
+        # What it is is looked at first: to say where it stands costs more than to read it.
+        return value if type(value) is str else as_text(value, f"{self.what}: {name}")
 
     def text_or_none(self, name: str) -> str | None:
         """A text or null."""
@@ -49,7 +51,8 @@ class Fields:
 
     def whole(self, name: str) -> int:
         """A whole number from 0."""
-        return as_whole(self._take(name), f"{self.what}: {name}")
+        value = self._take(name)
+        return value if type(value) is int and value >= 0 else as_whole(value, f"{self.what}: {name}")
 
     def flag(self, name: str) -> bool:
         """True or false."""
@@ -60,11 +63,20 @@ class Fields:
 
     def seconds(self, name: str) -> float:
         """A time: any finite number."""
-        return as_seconds(self._take(name), f"{self.what}: {name}")
+        value = self._take(name)
+        return value if is_finite_number(value) else as_seconds(value, f"{self.what}: {name}")
 
     def items(self, name: str, read: Callable[[object, str], Value]) -> tuple[Value, ...]:
         """A list, each item of it read by ``read(item, where)``."""
-        return as_items(self._take(name), f"{self.what}: {name}", read)
+        value = self._take(name)
+        return () if value == [] else as_items(value, f"{self.what}: {name}", read)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts."""
+        value = self._take(name)
+        if type(value) is list and all(type(item) is str for item in value):
+            return tuple(value)
+        return as_items(value, f"{self.what}: {name}", as_text)
 
     def end(self) -> None:
         """Raises if a field was not read."""

@@ -55,7 +55,7 @@ class SagaState:
             fields.text("state"),
             fields.seconds("entered_at"),
             fields.items("done", _done),
-            fields.items("seen", as_text),
+            fields.texts("seen"),
         )
         fields.end()
         return state

@@ -73,22 +73,25 @@ class Followers:
                 self._index.add(route.answers, ("gather", route.name))
         self.any = bool(sagas) or any(route.answers is not None for route in self.routes.values())
 
+    def concerned(self, subject: str, *, named: bool) -> list[tuple[str, str]]:
+        """The kinds and names of what a message may move; ``named`` says that it has the metadata ``EVENT``."""
+        try:
+            found = set(self._index.match(subject))
+        except SubjectError:
+            found = set()
+        if named:
+            found |= {("saga", name) for name in self._by_name}
+        return sorted(found)
+
     def follow(self, message: Message, subject: str, working: Working, now: float) -> list[Followed]:
         """Moves what the message moves."""
-        try:
-            concerned = set(self._index.match(subject))
-        except SubjectError:
-            concerned = set()
-        if EVENT in message.metadata:
-            concerned |= {("saga", name) for name in self._by_name}
         moved: list[Followed] = []
-        for kind, name in sorted(concerned):
+        for kind, name in self.concerned(subject, named=EVENT in message.metadata):
             correlation = message.correlation_id or message.id
             if kind == "saga":
                 moved.append(self._saga(name, correlation, message, subject, working, now))
             else:
-                answered = self._answer(self.routes[name], correlation, message, working, now)
-                moved += [] if answered is None else [answered]
+                moved.append(self.answer(name, correlation, message, working, now))
         return moved
 
     def expire(self, state: Mapping[Key, Value], working: Working, now: float) -> list[Followed]:
@@ -134,20 +137,20 @@ class Followers:
         working.put(key, after)
         return SagaMove(name, correlation, outcome)
 
-    def _answer(
-        self, route: Route, correlation: str, message: Message, working: Working, now: float
-    ) -> Gathering | None:
-        key = Key("gather", route.name, correlation)
+    def answer(self, name: str, correlation: str, message: Message, working: Working, now: float) -> Gathering:
+        """What a message does to the gathering of a route that it is an answer to."""
+        route = self.routes[name]
+        key = Key("gather", name, correlation)
         before = working.find(key)
         if not isinstance(before, GatherState) or route.gather is None or route.target is None:
-            return Gathering(route.name, correlation, gather.Outcome(), f"nothing was asked for {correlation!r}")
+            return Gathering(name, correlation, gather.Outcome(), f"nothing was asked for {correlation!r}")
         value: Any = read_body(message.body)
         try:
             outcome, after = gather.answer(route.gather, before, route.target(message) or "", value, now)
         except PointsmanError as error:
-            return Gathering(route.name, correlation, gather.Outcome(), error.problem)
+            return Gathering(name, correlation, gather.Outcome(), error.problem)
         working.put(key, after)
-        return Gathering(route.name, correlation, outcome)
+        return Gathering(name, correlation, outcome)
 
 
 def explain(moved: Iterable[Followed]) -> list[Step]:

@@ -26,6 +26,7 @@ Notes = Mapping[str, Any]
 """What is kept with a state though it is no part of it; plain data."""
 NO_NOTES: Notes = {}
 
+_read = json.JSONDecoder().decode
 _write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -56,7 +57,7 @@ class Bucket(Mapping[Key, Value]):
             return found
         line = self._lines[key]
         try:
-            data, notes = json.loads(line)
+            data, notes = _read(line.decode(errors="surrogatepass"))
             value = TYPES[key.kind].from_data(data)
         except (ValueError, TypeError) as error:
             raise _bad(f"the entry of {key.correlation_id!r} cannot be read: {error}") from None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pointsman.errors import InputError, MessageError
@@ -24,8 +26,18 @@ if TYPE_CHECKING:
 UNKNOWN = -(1 << 62)
 """A time or a position that a row does not have; before all others."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-REST = ("correlation_id", "causation_id", "content_type", "source", "metadata")
+FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""The times that a message can have, in microseconds: the years 1 to 9999."""
+REST = ("causation_id", "content_type", "source", "metadata")
 """Fields that cross together, as one text: not all rows have them, and each column costs."""
+
+
+NOTHING: dict[str, Any] = {}
+SOURCE = Message("", id="0", time=None).source
+"""That of a message of which nothing is known."""
+
+_read = json.JSONDecoder().decode
+_new, _set = object.__new__, object.__setattr__
 
 
 class Event(NamedTuple):
@@ -36,6 +48,7 @@ class Event(NamedTuple):
     """In microseconds."""
     id: str
     subject: str
+    correlation_id: str
     rest: str
     body: bytes
 
@@ -46,15 +59,29 @@ class Event(NamedTuple):
 
     def message(self) -> Message:
         """The message that the row is. Raises ``MessageError`` if it is none."""
-        rest: dict[str, Any] = {} if self.rest == "{}" else json.loads(self.rest)
-        metadata = rest.get("metadata")
+        if not self.id:
+            raise MessageError("bad-message", "the id is empty")
+        time = None
+        if self.time != UNKNOWN:
+            if not FIRST <= self.time <= LAST:
+                raise MessageError("bad-message", "time is outside the years 1 to 9999")
+            time = EPOCH + timedelta(microseconds=self.time)
+        rest = NOTHING if self.rest == "{}" else _read(self.rest)
+        metadata = rest.get("metadata", NOTHING)
         if metadata and None in metadata.values():
-            rest["metadata"] = {key: value for key, value in metadata.items() if value is not None}
-        try:
-            time = None if self.time == UNKNOWN else EPOCH + timedelta(microseconds=self.time)
-        except OverflowError:
-            raise MessageError("bad-message", "time is outside the years 1 to 9999") from None
-        return Message(self.subject, self.body, id=self.id, time=time, **rest)
+            metadata = {key: value for key, value in metadata.items() if value is not None}
+        made = _new(Message)
+        # Texts come from Spark as texts, so that nothing is left that the constructor would look for.
+        _set(made, "subject", self.subject)
+        _set(made, "body", self.body)
+        _set(made, "metadata", MappingProxyType(metadata))
+        _set(made, "id", self.id)
+        _set(made, "content_type", rest.get("content_type"))
+        _set(made, "time", time)
+        _set(made, "source", rest.get("source", SOURCE))
+        _set(made, "correlation_id", self.correlation_id)
+        _set(made, "causation_id", rest.get("causation_id"))
+        return made
 
 
 def crossing(messages: DataFrame, part: RoutingTable, buckets: int) -> DataFrame:
@@ -69,7 +96,7 @@ def crossing(messages: DataFrame, part: RoutingTable, buckets: int) -> DataFrame
         raise InputError("bad-usage", "messages have no column 'id', by which one that comes twice is known")
     position = find(messages, "position")
     chosen = messages.where(_concerned(messages, columns, part))
-    correlation = sf.coalesce(sf.nullif(columns.correlation_id, sf.lit("")), columns.id)
+    correlation = sf.coalesce(sf.nullif(columns.correlation_id, sf.lit("")), columns.id, sf.lit(""))
     rest = sf.struct(*(getattr(columns, field).alias(field) for field in REST))
     unknown = sf.lit(UNKNOWN)
     return chosen.select(
@@ -78,6 +105,7 @@ def crossing(messages: DataFrame, part: RoutingTable, buckets: int) -> DataFrame
         sf.coalesce(sf.unix_micros(columns.time), unknown).alias("time"),
         sf.coalesce(columns.id, sf.lit("")).alias("id"),
         sf.coalesce(columns.subject, sf.lit("")).alias("subject"),
+        correlation.alias("correlation_id"),
         sf.to_json(rest).alias("rest"),
         sf.coalesce(columns.body, sf.lit(b"")).alias("body"),
     )
@@ -88,7 +116,7 @@ def in_order(frames: Iterable[Any]) -> list[Event]:
     found: list[Event] = []
     for frame in frames:
         found += map(Event._make, zip(*(frame[name].tolist() for name in Event._fields), strict=True))
-    found.sort(key=lambda event: event[:3])
+    found.sort(key=itemgetter(0, 1, 2))
     return found
 
 

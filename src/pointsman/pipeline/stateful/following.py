@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pointsman.broker.following import commands_of, result_of
-from pointsman.broker.identity import derived_id
 from pointsman.broker.publishing import REPLY_TO
 from pointsman.broker.state import LATE, due_of
 from pointsman.errors import PointsmanError
 from pointsman.message import Message
 from pointsman.pipeline.stateful.bucket import Bucket, Notes
-from pointsman.pipeline.stateful.rows import ANSWER, COMMAND, MOVE, REQUEST, RESULT, OutputRow
+from pointsman.pipeline.stateful.concerned import concerned_by
+from pointsman.pipeline.stateful.reports import compensates, gathering_rows, saga_rows
+from pointsman.pipeline.stateful.rows import MOVE, REQUEST, OutputRow
 from pointsman.routing.gather_state import GatherState
-from pointsman.routing.saga import Compensate, Complete
-from pointsman.table.followed import Gathering, SagaMove
+from pointsman.routing.saga import SagaEvent
+from pointsman.table.followed import EVENT, Gathering, SagaMove
 from pointsman.table.routing_table import RoutingTable
-from pointsman.table.state import Key, Value
+from pointsman.table.state import Key, Value, Working
 
 MOST_TIMEOUTS = 100
 """Timeouts that one state takes one after the other by the exact clock; the next one is taken at the present."""
@@ -36,6 +36,7 @@ class Following(Mapping[Key, Value]):
 
     def __init__(self, table: RoutingTable, bucket: Bucket, *, exact: bool) -> None:
         self._table = table
+        self._concerned = concerned_by(table)
         self._bucket = bucket
         self._exact = exact
         self._now = 0.0
@@ -62,20 +63,51 @@ class Following(Mapping[Key, Value]):
     def handle(self, message: Message, now: float) -> None:
         """Moves what the message moves. What is wrong with it becomes a row, and nothing is raised."""
         self._now = now
+        only = self._concerned.only(message)
         try:
-            decision = self._table.decide(message, self, now=now)
+            if only is None or not self._move(*only, message, now):
+                self._decide(message, now)
         except PointsmanError as error:
             self.refuse(message.correlation_id or message.id, message.id, error, now)
-            return
+
+    def _move(self, kind: str, name: str, message: Message, now: float) -> bool:
+        """Moves the one thing that the message may move, if that can be done without the table."""
+        key = Key(kind, name, message.correlation_id or message.id)
+        return self._answer(key, message, now) if kind == "gather" else self._move_saga(key, message, now)
+
+    def _answer(self, key: Key, message: Message, now: float) -> bool:
+        working = Working(self)
+        made = self._concerned.followers.answer(key.name, key.correlation_id, message, working, now)
+        notes = self._bucket.notes(key)
+        self.rows += gathering_rows(made, message.id, notes, now)
+        after = working.changes.get(key)
+        if after is not None:
+            self._put(key, after, notes)
+        return True
+
+    def _move_saga(self, key: Key, message: Message, now: float) -> bool:
+        before = self.get(key)
+        event = SagaEvent(key.correlation_id, message.id, message.subject, message.metadata.get(EVENT))
+        moved = self._concerned.moves[key.name].handle(before, event, now)
+        if moved is None:
+            return False
+        made = SagaMove(key.name, key.correlation_id, moved.outcome)
+        self.rows += saga_rows(made, message, self._bucket.notes(key), now)
+        if moved.state is not before:
+            self._bucket.put(key, moved.state, moved.due, self._notes_after(key, made))
+        return True
+
+    def _decide(self, message: Message, now: float) -> None:
+        decision = self._table.decide(message, self, now=now)
         answered = set()
         for moved in decision.followed:
             key = _key_of(moved)
             answered.add(key)
             after = decision.changes.get(key)
             if isinstance(moved, SagaMove):
-                self._report_saga(moved, message, now)
+                self.rows += saga_rows(moved, message, self._bucket.notes(key), now)
             else:
-                self._report_gathering(moved, message.id, now)
+                self.rows += gathering_rows(moved, message.id, self._bucket.notes(key), now)
             if after is not None:
                 self._put(key, after, self._notes_after(key, moved))
         for key, after in decision.changes.items():
@@ -125,9 +157,9 @@ class Following(Mapping[Key, Value]):
         for moved in decision.followed:
             if isinstance(moved, SagaMove):
                 cause = f"{key.name}\0{key.correlation_id}\0{getattr(value, 'state', '')}\0{due!r}"
-                self._report_saga(moved, cause, now)
+                self.rows += saga_rows(moved, cause, self._bucket.notes(key), now)
             else:
-                self._report_gathering(moved, None, now)
+                self.rows += gathering_rows(moved, None, self._bucket.notes(key), now)
             after = decision.changes.get(key)
             if after is not None:
                 self._put(key, after, self._notes_after(key, moved))
@@ -141,94 +173,12 @@ class Following(Mapping[Key, Value]):
 
     def _notes_after(self, key: Key, moved: SagaMove | Gathering) -> Notes:
         notes = self._bucket.notes(key)
-        if isinstance(moved, SagaMove) and _compensates(moved):
+        if isinstance(moved, SagaMove) and compensates(moved):
             return {**notes, "compensated": True}
         return notes
-
-    def _report_saga(self, moved: SagaMove, cause: Message | str, now: float) -> None:
-        """Rows for the commands and for the move; a cause that is no message is a text that names the timeout."""
-        message = cause if isinstance(cause, Message) else None
-        if moved.outcome.actions:
-            self._report_commands(moved, cause, message, now)
-        reason = moved.problem or moved.outcome.ignored
-        if moved.problem is not None:
-            outcome = "problem"
-        elif not moved.outcome.path:
-            outcome = "ignored"
-        elif any(isinstance(action, Complete) for action in moved.outcome.actions):
-            undone = _compensates(moved) or self._bucket.notes(_key_of(moved)).get("compensated", False)
-            outcome = "compensated" if undone else "completed"
-        else:
-            outcome = "moved"
-        caused = None if message is None else message.id
-        path = moved.outcome.path
-        self.rows.append(
-            OutputRow(
-                MOVE, moved.saga, None, moved.correlation_id, outcome, reason, path, causation_id=caused, time=now
-            )
-        )
-
-    def _report_commands(self, moved: SagaMove, cause: Message | str, message: Message | None, now: float) -> None:
-        for number, command in enumerate(commands_of(moved, message)):
-            made = command
-            if isinstance(cause, str):
-                # The same one however often Spark has to work it out.
-                made = command.replace(id=derived_id(cause, f"{moved.saga}\0{number}\0{command.subject}"))
-            self.rows.append(_sent(COMMAND, moved.saga, None, moved.correlation_id, None, made, now))
-
-    def _report_gathering(self, moved: Gathering, cause: str | None, now: float) -> None:
-        """Rows for the result, if this completed it, and for the answer."""
-        if cause is not None:
-            dropped = moved.outcome.dropped
-            outcome = "problem" if moved.problem is not None else "taken" if dropped is None else dropped.value
-            answer = OutputRow(ANSWER, None, moved.route, moved.correlation_id, outcome, moved.problem)
-            self.rows.append(answer._replace(causation_id=cause, time=now))
-        if moved.gathered is None:
-            return
-        notes = self._bucket.notes(_key_of(moved))
-        try:
-            result = result_of("", moved.route, moved.correlation_id, moved.gathered)
-        except UnicodeEncodeError:
-            reason = "an answer holds a lone surrogate, which UTF-8 cannot write"
-            self.rows.append(OutputRow(RESULT, None, moved.route, moved.correlation_id, "problem", reason, time=now))
-            return
-        made = result.replace(id=derived_id(str(notes.get("request")), f"{moved.route}\0result"))
-        outcome = moved.gathered.reason.value
-        row = _sent(RESULT, None, moved.route, moved.correlation_id, outcome, made, now)
-        self.rows.append(row._replace(subject=notes.get("reply_to")))
 
 
 def _key_of(moved: SagaMove | Gathering) -> Key:
     if isinstance(moved, SagaMove):
         return Key("saga", moved.saga, moved.correlation_id)
     return Key("gather", moved.route, moved.correlation_id)
-
-
-def _compensates(moved: SagaMove) -> bool:
-    return any(isinstance(action, Compensate) for action in moved.outcome.actions)
-
-
-def _sent(
-    kind: str,
-    saga: str | None,
-    route: str | None,
-    correlation_id: str,
-    outcome: str | None,
-    message: Message,
-    now: float,
-) -> OutputRow:
-    """The row of a message that is to be sent."""
-    return OutputRow(
-        kind,
-        saga,
-        route,
-        correlation_id,
-        outcome,
-        id=message.id,
-        subject=message.subject,
-        metadata=message.metadata,
-        body=message.body,
-        content_type=message.content_type,
-        causation_id=message.causation_id,
-        time=now,
-    )

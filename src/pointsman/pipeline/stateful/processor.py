@@ -120,4 +120,5 @@ def _frame(rows: list[OutputRow]) -> Frame:
     """The rows as they cross to Spark."""
     import pandas as pd  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
-    return pd.DataFrame([row.crossing(number) for number, row in enumerate(rows)], columns=COLUMNS, dtype=object)
+    columns = zip(*(row.crossing(number) for number, row in enumerate(rows)), strict=True)
+    return pd.DataFrame(dict(zip(COLUMNS, map(list, columns), strict=True)), dtype=object)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -38,7 +37,8 @@ class OutputRow(NamedTuple):
     path: tuple[str, ...] | None = None
     id: str | None = None
     subject: str | None = None
-    metadata: Mapping[str, str] | None = None
+    metadata: tuple[tuple[str, str], ...] | None = None
+    """Pairs of key and value."""
     body: bytes | None = None
     content_type: str | None = None
     causation_id: str | None = None
@@ -48,7 +48,7 @@ class OutputRow(NamedTuple):
     def crossing(self, number: int) -> tuple[Any, ...]:
         """The row as it goes to Spark, in the order of ``CROSSING``."""
         path = None if self.path is None else _list_text(self.path)
-        metadata = None if self.metadata is None else _mapping_text(tuple(self.metadata.items()))
+        metadata = None if self.metadata is None else _mapping_text(self.metadata)
         return (*self[:6], path, *self[7:9], metadata, *self[10:13], round(self.time * 1_000_000), number)
 
 
