@@ -51,7 +51,6 @@ class Putter:
         self._settings = settings
         self._messages: list[tuple[Any, ...]] = []
         self._ready: list[tuple[Any, ...]] = []
-        self._main: list[tuple[int, int, int]] = []
         subscriptions.refresh(transaction)
 
     def put_each(self, items: Iterable[Draft | Sequence[Any]]) -> list[str]:
@@ -73,6 +72,7 @@ class Putter:
         numbers = self._keys.learn(transaction, (item[1] for item in chunk if len(item) == 2))
         common = stamp(0, now, 5, None, is_text=False)
         heads: dict[Any, int] = {}
+        messages: list[tuple[int, int, int, int, bytes]] = []
         sequence = transaction.sequence
         for item in chunk:
             data, key = item[0], item[1] if len(item) == 2 else None
@@ -85,13 +85,15 @@ class Putter:
             sequence += 1
             head = heads.get(key)
             if head is None:
-                head = heads[key] = crc32(str(key).encode())
-            value = crc32(data, head ^ (sequence ^ sequence >> 32 ^ common) & 0xFFFFFFFF)
-            self._messages.append((sequence, number, 5, now, value, None, None, None, None, data))
-            self._main.append((sequence, number, 5))
+                head = heads[key] = crc32(str(key).encode()) ^ common
+            value = crc32(data, head ^ (sequence ^ sequence >> 32) & 0xFFFFFFFF)
+            messages.append((sequence, number, now, value, data))
             ids.append(f"{file}-{sequence}")
-            transaction.unfinished += 1
         transaction.sequence = sequence
+        transaction.unfinished += len(messages)
+        transaction.executemany(statements.MESSAGE_ADD_PLAIN, messages)
+        transaction.executemany(statements.READY_ADD_MAIN, [message[:2] for message in messages])
+        transaction.wake = transaction.wake or bool(messages)
 
     def put(self, draft: Draft, targets: Sequence[Target] | None = None, envelope: str | None = None) -> str:
         """Puts one message for these, or else for whoever subscribed, and gives its id. It needs a ``flush``."""
@@ -118,10 +120,6 @@ class Putter:
         if self._messages:
             self._transaction.executemany(statements.MESSAGE_ADD, self._messages)
             self._messages.clear()
-        if self._main:
-            self._transaction.executemany(statements.READY_ADD_MAIN, self._main)
-            self._main.clear()
-            self._transaction.wake = True
         if self._ready:
             self._transaction.executemany(statements.READY_ADD, self._ready)
             self._ready.clear()

@@ -60,6 +60,9 @@ MESSAGE_ADD = """
 INSERT INTO message (sequence, key, priority, time, checksum, expires, id, metadata, envelope, body)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+MESSAGE_ADD_PLAIN = """
+INSERT INTO message (sequence, key, priority, time, checksum, body) VALUES (?, ?, 5, ?, ?, ?)
+"""
 MESSAGE_BY_ID = "SELECT sequence, time FROM message WHERE id = ? ORDER BY sequence DESC LIMIT 1"
 MESSAGE_HAS_ID = "SELECT 1 FROM message WHERE sequence = ? AND id IS NOT NULL"
 MESSAGE_READ = """
@@ -88,7 +91,7 @@ READY_ADD = """
 INSERT INTO ready (subscription, priority, sequence, via, key, attempts, note, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
 READY_ADD_MAIN = """
-INSERT INTO ready (subscription, priority, sequence, via, key, attempts) VALUES (0, ?3, ?1, 0, ?2, 0)
+INSERT INTO ready (subscription, priority, sequence, via, key, attempts) VALUES (0, 5, ?, 0, ?, 0)
 """
 READY_FIRST = """
 SELECT r.sequence, k.text, m.body, r.priority, m.time, m.expires, m.metadata, m.envelope, m.checksum, m.id, r.via,

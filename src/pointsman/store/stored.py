@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -115,21 +115,18 @@ def all_stored(rows: Iterable[tuple[Any, ...]], tail: Tail) -> list[StoredMessag
     return [new(StoredMessage, row + tail) for row in rows]
 
 
-def are_plain_and_whole(messages: Iterable[StoredMessage]) -> bool:
-    """As ``is_whole`` of each, quicker, for what most messages are; False says nothing. None of them can expire."""
-    heads: dict[str, int] = {}
-    for message in messages:
-        sequence, key, data, priority, time, expires, metadata, envelope, value, given, _, _, _, _, _, _, _, _ = message
-        unusual = expires is not None or metadata is not None or envelope is not None or given is not None
-        if unusual or type(data) is not bytes or type(key) is not str:
-            return False
-        head = heads.get(key)
-        if head is None:
-            head = heads[key] = crc32(key.encode())
+def plain_messages(rows: Sequence[tuple[Any, ...]], tail: Tail) -> list[StoredMessage] | None:
+    """As ``all_stored``, if all are what most messages are, whole, and cannot expire; None says nothing.
+
+    One that has more than a key and data has another checksum. Raises ``TypeError`` and ``AttributeError`` for what is
+    text, missing, or damaged.
+    """
+    for sequence, key, data, priority, time, expires, _, _, value, _, _, _, _, _ in rows:
         folded = sequence ^ time ^ (priority << 24)
-        if crc32(data, head ^ (folded ^ (folded >> 32)) & 0xFFFFFFFF) != value:
-            return False
-    return True
+        head = crc32(key.encode()) ^ (folded ^ (folded >> 32)) & 0xFFFFFFFF
+        if crc32(data, head) != value or expires is not None:
+            return None
+    return all_stored(rows, tail)
 
 
 def stamp(sequence: int, time: int, priority: int, expires: int | None, *, is_text: bool) -> int:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import secrets
 from itertools import count
+from typing import Any
 
 from pointsman.errors import StoreError
 from pointsman.store import statements
 from pointsman.store.settling import Leased, Settler
-from pointsman.store.stored import StoredMessage, all_stored, are_plain_and_whole, as_stored
+from pointsman.store.stored import StoredMessage, Tail, all_stored, as_stored, plain_messages
 from pointsman.store.transaction import Connection, Transaction
 
+Row = tuple[Any, ...]
 DAMAGED = "it is not what was put: its checksum is wrong"
 MISSING = "the message of this delivery cannot be found"
 EXPIRED = "it expired before anybody took it"
@@ -31,27 +33,26 @@ class Taker:
         taken: list[StoredMessage] = []
         while len(taken) < count:
             wanted = count - len(taken)
-            until, token = transaction.now + lease, next(self._tokens)
-            found = self._look(transaction, subscription, wanted, until, token)
-            if not found:
+            tail = (subscription, transaction.now + lease, next(self._tokens), self._file)
+            rows = self._look(transaction, subscription, wanted)
+            if not rows:
                 break
-            if len(found) > 1 and self._all_deliverable(transaction, found):
+            found = self._deliverable(transaction, rows, tail) if len(rows) > 1 else None
+            if found is not None:
                 self._lease_first(transaction, found)
                 taken += found
             else:
-                taken += [each for each in found if self.lease(transaction, each)]
+                taken += [each for each in all_stored(rows, tail) if self.lease(transaction, each)]
         return taken
 
     def look(self, connection: Connection, subscription: int, now: int, lease: int) -> StoredMessage | None:
-        """The first delivery as it would be leased, if there is nothing the matter with it; it stays where it is."""
+        """The first delivery as it would be leased, if it is a plain message and whole; it stays where it is."""
+        tail = (subscription, now + lease, next(self._tokens), self._file)
         try:
-            rows = list(connection.execute(statements.READY_FIRST, (subscription, 1)))
-        except UnicodeDecodeError:
+            found = plain_messages(list(connection.execute(statements.READY_FIRST, (subscription, 1))), tail)
+        except (UnicodeDecodeError, TypeError, AttributeError):
             return None
-        if not rows:
-            return None
-        found = as_stored(rows[0], (subscription, now + lease, next(self._tokens), self._file))
-        return found if self._problem(found, now) is None else None
+        return found[0] if found else None
 
     def one(
         self, transaction: Transaction, subscription: int, priority: int, sequence: int, lease: int
@@ -85,14 +86,16 @@ class Taker:
         transaction.leasing += 2
         return True
 
-    def _all_deliverable(self, transaction: Transaction, found: list[StoredMessage]) -> bool:
-        """Whether there is nothing the matter with any of them."""
+    def _deliverable(self, transaction: Transaction, rows: list[Row], tail: Tail) -> list[StoredMessage] | None:
+        """The messages of rows, if there is nothing the matter with any of them."""
         try:
-            plain = are_plain_and_whole(found)
-        except TypeError:
-            # Damage can make a text of a number.
-            plain = False
-        return plain or all(self._problem(each, transaction.now) is None for each in found)
+            found = plain_messages(rows, tail)
+        except (TypeError, AttributeError):
+            found = None
+        if found is not None:
+            return found
+        found = all_stored(rows, tail)
+        return found if all(self._problem(each, transaction.now) is None for each in found) else None
 
     @staticmethod
     def _problem(found: StoredMessage, now: int) -> str | None:
@@ -101,16 +104,13 @@ class Taker:
             return MISSING if found.is_missing else DAMAGED
         return EXPIRED if found.expires is not None and found.expires <= now else None
 
-    def _look(
-        self, transaction: Transaction, subscription: int, count: int, until: int, token: int
-    ) -> list[StoredMessage]:
+    def _look(self, transaction: Transaction, subscription: int, count: int) -> list[Row]:
         try:
-            rows = transaction.execute(statements.READY_FIRST, (subscription, count))
-            return all_stored(rows, (subscription, until, token, self._file))
+            return list(transaction.execute(statements.READY_FIRST, (subscription, count)))
         except UnicodeDecodeError:
             places = transaction.rows(statements.READY_PLACES, (subscription, count))
             self._give_up_unreadable(transaction, list(places))
-            return self._look(transaction, subscription, count, until, token)
+            return self._look(transaction, subscription, count)
 
     def _give_up_unreadable(self, transaction: Transaction, places: list[tuple[int, int, int, int]]) -> None:
         """Makes dead letters of those whose texts are not even texts any more."""
