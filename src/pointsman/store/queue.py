@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from pointsman.errors import MessageError, StoreError
+from pointsman.errors import MessageError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import lookup, subscribing, upkeep
 from pointsman.store.acknowledging import acknowledge
-from pointsman.store.asking import Interest
+from pointsman.store.consuming import consume
 from pointsman.store.draft import Draft, microseconds
 from pointsman.store.outbox import Outbox, of_connection, of_transaction
+from pointsman.store.popping import Popping, receipt
 from pointsman.store.settings import QueueSettings
-from pointsman.store.settling import Leased
 from pointsman.store.store import Store
 from pointsman.store.stored import DeadLetter, Sizes, StoredMessage
-from pointsman.store.subscriptions import MAIN, Subscription
-from pointsman.store.transaction import SECOND, Transaction
+from pointsman.store.subscriptions import Subscription
+from pointsman.store.transaction import Transaction
 
 Key = str | Sequence[str]
 
@@ -47,6 +45,7 @@ class Queue:
     def __init__(self, path: str | Path, **settings: Any) -> None:
         self.settings = QueueSettings(**settings)
         self.store = Store(path, self.settings)
+        self._popping = Popping(self.store)
 
     def __enter__(self) -> Queue:
         return self
@@ -126,13 +125,7 @@ class Queue:
 
         Raises ``PatternError``, and ``StoreError`` (``no-subscription``).
         """
-        if pattern is None and subscription is None:
-            self.store.check_open()
-            quickly = self.store.quick.take(MAIN, self._lease(MAIN, lease))
-            if quickly is not None:
-                return quickly
-        found = self.pop_many(1, pattern, subscription=subscription, lease=lease)
-        return found[0] if found else None
+        return self._popping.one(pattern, subscription, lease)
 
     def pop_many(
         self,
@@ -143,11 +136,7 @@ class Queue:
         lease: float | None = None,
     ) -> list[StoredMessage]:
         """Leases up to ``count`` messages in one transaction, as ``pop`` does."""
-        asked = None if pattern is None else self._pattern(pattern)
-        interest = None if asked is None or subscription is not None else self._interest(asked)
-        return self.store.write(
-            lambda transaction: self._take(transaction, count, asked, interest, subscription, lease)
-        )
+        return self._popping.many(count, pattern, subscription, lease)
 
     def ack_and_pop(
         self,
@@ -158,15 +147,7 @@ class Queue:
         lease: float | None = None,
     ) -> StoredMessage | None:
         """Acknowledges one message and leases the next, in one transaction; a lease that was lost stays lost."""
-        asked = None if pattern is None else self._pattern(pattern)
-        interest = None if asked is None or subscription is not None else self._interest(asked)
-
-        def operation(transaction: Transaction) -> StoredMessage | None:
-            self._done(transaction, message)
-            found = self._take(transaction, 1, asked, interest, subscription, lease)
-            return found[0] if found else None
-
-        return self.store.write(operation)
+        return self._popping.next(message, pattern, subscription, lease)
 
     def consume(
         self,
@@ -181,26 +162,7 @@ class Queue:
         Ends when none has come for ``wait`` seconds, never if that is None. A message at which the caller stopped is
         given back, to be taken again at once.
         """
-        process = os.getpid()
-        with self.store.guarded():
-            listener = self.store.bell.listen()
-        try:
-            message = None
-            while True:
-                message = self._next(listener, message, pattern, subscription, lease, wait)
-                if message is None:
-                    return
-                try:
-                    yield message
-                except GeneratorExit:
-                    # A process that was forked here leaves it to its parent; a queue that is closed, to the lease.
-                    if os.getpid() == process:
-                        with suppress(StoreError):
-                            self.nack(message, delay=0)
-                    raise
-        finally:
-            with self.store.guarded():
-                listener.close()
+        return consume(self, pattern, subscription, lease, wait)
 
     def __iter__(self) -> Iterator[StoredMessage]:
         """As ``consume()``."""
@@ -210,10 +172,7 @@ class Queue:
 
     def ack(self, message: StoredMessage) -> bool:
         """The message is done, and never delivered again; False if its lease had run out and somebody else has it."""
-        self.store.check_open()
-        if self.store.quick.done(message):
-            return True
-        return self.store.write(lambda transaction: self._done(transaction, message))
+        return self._popping.done(message)
 
     def ack_many(self, messages: Iterable[StoredMessage]) -> int:
         """Acknowledges messages in one transaction, and gives how many leases were still held."""
@@ -231,7 +190,7 @@ class Queue:
 
         def operation(transaction: Transaction) -> bool:
             self.store.subscriptions.refresh(transaction)
-            leased = self._leased(transaction, message)
+            leased = self.store.settler.take(transaction, receipt(message))
             if leased is not None:
                 self.store.settler.give_back(transaction, leased, delay, error)
             return leased is not None
@@ -252,7 +211,7 @@ class Queue:
 
         ``pop`` would pass over one that is damaged, which its ``is_whole`` tells.
         """
-        asked = None if pattern is None else self._pattern(pattern)
+        asked = None if pattern is None else self._popping.pattern(pattern)
         return lookup.peek(self.store, asked, subscription, count)
 
     def get(self, id: str) -> StoredMessage | None:
@@ -346,7 +305,7 @@ class Queue:
         (``subscription-differs``).
         """
         return subscribing.subscribe(
-            self.store, name, None if pattern is None else self._pattern(pattern), lease, max_attempts, start
+            self.store, name, None if pattern is None else self._popping.pattern(pattern), lease, max_attempts, start
         )
 
     def unsubscribe(self, name: str) -> int:
@@ -359,81 +318,3 @@ class Queue:
     def subscriptions(self) -> list[Subscription]:
         """The durable subscriptions, in the order in which they were made."""
         return lookup.subscriptions(self.store)
-
-    # -- inside
-
-    def _pattern(self, pattern: str | Pattern) -> Pattern:
-        return pattern if isinstance(pattern, Pattern) else Pattern(pattern, self.store.dialect)
-
-    def _interest(self, pattern: Pattern) -> Interest | None:
-        """What is known about a pattern; worked out before the transaction, where it keeps nobody waiting."""
-        if (str(pattern), pattern.dialect.name) in self.store.subscriptions.by_pattern:
-            return None
-        with self.store.read() as connection:
-            version = Transaction(connection, self.settings.clock).keys
-            if self.store.interests.known(pattern, version) is not None:
-                return None
-            interest = Interest(pattern, version)
-            interest.catch_up(connection)
-        return interest
-
-    def _take(
-        self,
-        transaction: Transaction,
-        count: int,
-        pattern: Pattern | None,
-        interest: Interest | None,
-        subscription: str | None,
-        lease: float | None,
-    ) -> list[StoredMessage]:
-        store = self.store
-        store.subscriptions.refresh(transaction)
-        number: int | None = MAIN
-        if subscription is not None:
-            number = store.subscriptions.find(subscription).id
-        elif pattern is not None:
-            number = store.subscriptions.by_pattern.get((str(pattern), pattern.dialect.name))
-        length = self._lease(number, lease)
-        if number is not None or pattern is None:
-            return store.taker.first(transaction, number or MAIN, count, length)
-        return lookup.take_by_pattern(store, transaction, pattern, interest, count, length)
-
-    def _lease(self, subscription: int | None, lease: float | None) -> int:
-        if lease is not None:
-            return microseconds(lease, "lease")
-        found = self.store.subscriptions.by_id.get(subscription or MAIN)
-        if found is not None and found.lease is not None:
-            return found.lease
-        return int(self.settings.lease * SECOND)
-
-    def _leased(self, transaction: Transaction, message: StoredMessage) -> Leased | None:
-        receipt = (message.until, message.subscription, message.sequence, message.via, message.token)
-        return self.store.settler.take(transaction, receipt)
-
-    def _done(self, transaction: Transaction, message: StoredMessage) -> bool:
-        if self._leased(transaction, message) is None:
-            return False
-        self.store.settler.done(transaction, message.sequence)
-        return True
-
-    def _next(
-        self,
-        listener: Any,
-        message: StoredMessage | None,
-        pattern: str | Pattern | None,
-        subscription: str | None,
-        lease: float | None,
-        wait: float | None,
-    ) -> StoredMessage | None:
-        if message is None:
-            following = self.pop(pattern, subscription=subscription, lease=lease)
-        else:
-            following = self.ack_and_pop(message, pattern, subscription=subscription, lease=lease)
-        end = None if wait is None else time.monotonic() + wait
-        while following is None:
-            left = 60.0 if end is None else end - time.monotonic()
-            if left <= 0:
-                return None
-            listener.wait(min(left, lookup.until_due(self.store)))
-            following = self.pop(pattern, subscription=subscription, lease=lease)
-        return following
