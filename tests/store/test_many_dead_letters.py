@@ -6,6 +6,7 @@ from functools import partial
 
 from pointsman import Pattern
 from pointsman.store import lookup
+from pointsman.store.popping import receipt
 from pointsman.store.queue import Queue
 from pointsman.store.stored import StoredMessage
 from pointsman.store.subscriptions import add_subscription
@@ -28,7 +29,7 @@ def test_all_letters_of_the_first_message_are_requeued() -> None:
 
 
 def _give_up(queue: Queue, message: StoredMessage, transaction: Transaction) -> None:
-    leased = queue._leased(transaction, message)
+    leased = queue.store.settler.take(transaction, receipt(message))
     assert leased is not None
     queue.store.settler.give_up(transaction, leased, "no")
 
