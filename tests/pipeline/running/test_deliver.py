@@ -23,7 +23,7 @@ from tests.pipeline.running.endpoint import endpoint
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark, too")]
 
 TABLE = """
 destinations:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -128,12 +128,18 @@ def test_a_replay_that_is_killed_is_gone_on_with(
             process.kill()
             process.wait()
         assert hook.taken.total() >= 1
-        told: dict[str, Any] = {}
-        for more, code in ((["--dry-run"], 1), ([], 0)):
+        printed = {}
+        for option, code in (("--dry-run", 1), ("--json", 0)):
             with pytest.raises(SystemExit) as ended:
-                main(["replay", str(tmp_path / "pipeline.yaml"), "--json", *more])
-            told = json.loads(capsys.readouterr().out)
-            assert (ended.value.code, told["letters"], told["dead"]) == (code, 18, 18 * code)
+                main(["replay", str(tmp_path / "pipeline.yaml"), option])
+            assert ended.value.code == code
+            printed[option] = capsys.readouterr().out
+        assert [line.split()[:4] for line in printed["--dry-run"].splitlines() if "hook" in line] == [
+            ["hook", "6", "0", "6"]
+        ]
+        assert "Nothing was delivered." in printed["--dry-run"]
+        told = json.loads(printed["--json"])
+        assert (told["letters"], told["delivered"], told["dead"]) == (18, 18, 0)
         assert {each["destination"]: each["delivered"] for each in told["batches"]} == dict.fromkeys(
             ("archive", "audit", "hook"), 6
         )
