@@ -24,9 +24,6 @@ Matches = list[list[int] | None]
 
 CASES = Path(__file__).parent.parent / "conformance" / "match.json"
 
-# An example asks many patterns about several subjects at once.
-fewer = settings(max_examples=max(50, settings.default.max_examples // 4))
-
 in_every_dialect = pytest.mark.parametrize("dialect", NAMES)
 
 
@@ -95,6 +92,9 @@ EDGES = [
 class MatchingBehaviour:
     """The cases. An engine's test class inherits them and defines ``match``."""
 
+    examples = max(50, settings.default.max_examples // 4)
+    """Of each property; an example asks many patterns about several subjects at once."""
+
     def match(self, some: Patterns, texts: Sequence[str]) -> Matches:
         """Asks the engine."""
         raise NotImplementedError
@@ -125,7 +125,7 @@ class MatchingBehaviour:
     def test_patterns_of_one_dialect_match_what_the_slow_reference_says(self, dialect: str) -> None:
         """Generated patterns, asked together."""
 
-        @fewer
+        @settings(max_examples=self.examples)
         @given(
             st.lists(patterns(dialect).map(lambda pattern: (pattern.text, dialect)), min_size=1, max_size=12),
             st.lists(subjects(dialect).map(str), max_size=5),
@@ -140,7 +140,7 @@ class MatchingBehaviour:
         pattern = st.sampled_from(NAMES).flatmap(lambda name: patterns(name).map(lambda each: (each.text, name)))
         text = st.sampled_from(NAMES).flatmap(lambda name: subjects(name).map(str))
 
-        @fewer
+        @settings(max_examples=self.examples)
         @given(st.lists(pattern, min_size=1, max_size=12), st.lists(text, max_size=5))
         def check(some: list[tuple[str, str]], texts: list[str]) -> None:
             assert self.match(some, texts) == expected(some, texts)
@@ -152,7 +152,7 @@ class MatchingBehaviour:
         """Whatever the text, the answer is None exactly when the dialect does not allow it."""
         some = [(text, dialect) for text in {"nats": ["*", "a.>"], "mqtt": ["+", "a/#"]}.get(dialect, ["*", "a"])]
 
-        @fewer
+        @settings(max_examples=self.examples)
         @given(st.lists(st.text(max_size=8) | st.text("a.*>+#/ $\t\0\ud800é", max_size=6), max_size=4))
         def check(texts: list[str]) -> None:
             assert self.match(some, texts) == expected(some, texts)
