@@ -26,7 +26,11 @@ ORDERS = 3_000
 LOG = "spark.log"
 WIDTH = 120
 """Of what is printed elsewhere than on a terminal."""
-SMALL = {"spark.sql.adaptive.enabled": "false", "spark.sql.codegen.wholeStage": "false"}
+SMALL = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 """Settings of Spark that are better for few rows: what it would do to go fast takes longer than it saves."""
 
 
