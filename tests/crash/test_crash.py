@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.crash.broker_rounds import BrokerRounds
+from tests.crash.pipeline_rounds import PipelineRounds
 from tests.crash.rounds import Rounds
 
 ROUNDS = 20
 BROKER_ROUNDS = 10
+PIPELINE_ROUNDS = 3
 
 
 def test_nothing_is_lost_when_producers_and_consumers_are_killed(tmp_path: Path) -> None:
@@ -26,4 +30,14 @@ def test_state_and_deliveries_agree_when_brokers_are_killed(tmp_path: Path) -> N
     assert outcome.wrong == []
     assert outcome.counts["kills"] >= BROKER_ROUNDS
     for happened in ("published", "orders", "gatherings"):
+        assert outcome.counts[happened] > 0, f"nothing was tested: {happened} {outcome.counts}"
+
+
+@pytest.mark.spark
+def test_a_pipeline_that_is_killed_delivers_everything_once(tmp_path: Path) -> None:
+    """Every message, and every command of a saga, is in the files and in the queue once; every saga has ended once."""
+    outcome = PipelineRounds(tmp_path, seed=6, share=16).run(PIPELINE_ROUNDS)
+    assert outcome.wrong == []
+    assert outcome.counts["kills"] >= PIPELINE_ROUNDS
+    for happened in ("messages", "orders", "commands", "batches"):
         assert outcome.counts[happened] > 0, f"nothing was tested: {happened} {outcome.counts}"
