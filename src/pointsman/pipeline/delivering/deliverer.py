@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("pointsman.pipeline")
 TOLD = "pointsman_told"
+WORKER_DIED = "Python worker exited unexpectedly"
+"""How Spark says it, in all its exceptions."""
 
 
 class Group(NamedTuple):
@@ -127,13 +129,25 @@ class Deliverer:
         return undelivered(tried, failure, sf.lit(1)).unionByName(waiting)
 
 
-def attempt(place: Place, rows: DataFrame, turn: Turn) -> Failure | None:
-    """Makes the deliveries of one destination; what was not made, and why."""
+def attempt(place: Place, rows: DataFrame, turn: Turn, *, may_repeat: bool = True) -> Failure | None:
+    """Makes the deliveries of one destination; what was not made, and why.
+
+    A worker that died says nothing of the destination, so they are attempted once more; a second one may have died of
+    them.
+    """
     try:
         left = place.deliver(rows, turn)
     except Exception as error:
-        return Failure(reason_of(error))
+        if not (worker_died(error) and may_repeat):
+            return Failure(reason_of(error))
+        LOG.warning("batch %s: a worker died while it delivered to %s: once more", turn.batch, turn.name)
+        return attempt(place, rows, turn, may_repeat=False)
     return None if left is None else Failure("", left)
+
+
+def worker_died(error: Exception) -> bool:
+    """Whether Spark failed because a process that worked for it is gone."""
+    return WORKER_DIED in str(error)
 
 
 def undelivered(rows: DataFrame, failure: Failure, attempts: Column) -> DataFrame:
