@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-DAEMON = b"worker_daemon"
+DAEMON = b"pointsman.pipeline.worker_daemon"
 
 
 class Member(NamedTuple):
@@ -82,8 +82,8 @@ class Run:
         """
         if self._is_over:
             return False
-        self.is_harmed = True
         pids = self._pids(whom, chance)
+        self.is_harmed = self.is_harmed or bool(pids)
         for pid in pids:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -113,5 +113,5 @@ class Run:
         if whom == "java":
             return [each.pid for each in found if b"java" in each.command.split(b"\0")[0]]
         # The first one is not forked again when it dies with all its workers; they are what dies in practice.
-        workers = [each.pid for each in found if DAEMON in each.command and each.pid != each.group]
+        workers = [each.pid for each in found if DAEMON in each.command.split(b"\0") and each.pid != each.group]
         return [workers[int(chance * len(workers))]] if workers else []
