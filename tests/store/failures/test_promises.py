@@ -8,7 +8,8 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[2]
 PAGE = TESTS.parent / "docs" / "guarantees.md"
-SOURCES = (TESTS / "store" / "failures", TESTS / "crash")
+PIPELINE = TESTS / "pipeline"
+SOURCES = (TESTS / "store" / "failures", TESTS / "crash", PIPELINE / "running", PIPELINE / "queue_source")
 
 
 def names_in(*files: Path) -> set[str]:
