@@ -59,12 +59,14 @@ class Watch:
         self._run = run
         self._instant = instant
         self._before = self._count()
+        self._is_new = time.monotonic() - run.started < 0.1
         self._since: float | None = None
 
     def is_reached(self) -> bool:
         """Whether it is time."""
         if self._instant.after == STARTING:
-            return time.monotonic() - self._run.started >= self._instant.delay
+            # One that has been under way is not looked at: the next one starts when it ends.
+            return self._is_new and time.monotonic() - self._run.started >= self._instant.delay
         if self._since is None:
             if self._count() <= self._before + self._instant.skip:
                 return False
