@@ -23,6 +23,10 @@ SETTINGS = {
     # A task for each core is plenty on one machine; Spark's 200 would be mostly empty.
     "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # With it, what an Arrow function gives is copied value by value into columns, and from there into rows.
+    "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
+    # Subjects that repeat are matched once in a batch, so larger ones cost less; their bytes are limited besides.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "32768",
     "spark.python.daemon.module": "pointsman.pipeline.worker_daemon",
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
 }
