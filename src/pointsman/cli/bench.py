@@ -110,6 +110,18 @@ def pipeline(quick: Quick = False, json: AsJson = False, plot: Plot = None) -> N
         draw_pipeline(results, plot)
 
 
+@app.command()
+def memory(
+    messages: Annotated[
+        int, typer.Option("--messages", metavar="N", min=1_000, help="How many messages go through.")
+    ] = 10_000_000,
+    quick: Quick = False,
+    json: AsJson = False,
+) -> None:
+    """A local run of many messages with a driver of 2 GB: what its processes hold meanwhile."""
+    _show("memory", _memory(quick, messages), json)
+
+
 def _patterns(_quick: bool) -> list[Any]:
     from pointsman.bench.patterns import run
 
@@ -163,6 +175,13 @@ def _pipeline(quick: bool) -> dict[str, Any]:
         return run(quick, progress)
 
 
+def _memory(quick: bool, messages: int | None = None) -> dict[str, Any]:
+    from pointsman.bench.pipeline_memory import FULL, QUICK, run
+
+    with _progress("memory") as progress:
+        return run(QUICK if quick else messages or FULL, progress)
+
+
 ALL: dict[str, Callable[[bool], Any]] = {
     "patterns": _patterns,
     "match": _match,
@@ -171,6 +190,7 @@ ALL: dict[str, Callable[[bool], Any]] = {
     "table": _table,
     "queue": _queue,
     "pipeline": _pipeline,
+    "memory": _memory,
 }
 
 

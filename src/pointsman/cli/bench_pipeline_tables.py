@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pointsman.bench.pipeline_memory import MemoryRow
 from pointsman.bench.pipeline_rows import ROWS, Row, StateRow, StreamRow
+from pointsman.bench.required import Required
 from pointsman.cli.bench_queue_tables import Table
 
 
@@ -40,7 +42,33 @@ def tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
         1,
         [_state(row) for row in results["state"]],
     )
+    yield _must_hold(results["required"])
+
+
+def memory_tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
+    """Those of ``pointsman bench memory``."""
+    [taken] = results["seconds"]
+    rows: Sequence[MemoryRow] = results["rows"]
     yield Table(
+        f"{taken.messages:,} messages in {taken.seconds:,.0f} s with a heap of {taken.heap}: the most resident, in MB",
+        ("after messages", "Java", "driver's Python", "largest worker", "workers"),
+        1,
+        [
+            (
+                f"{row.messages:,}",
+                f"{row.java:,.0f}",
+                f"{row.driver:,.0f}",
+                f"{row.largest_worker:,.0f}",
+                str(row.workers),
+            )
+            for row in rows
+        ],
+    )
+    yield _must_hold(results["required"])
+
+
+def _must_hold(required: Sequence[Required]) -> Table:
+    return Table(
         "Must hold",
         ("what", "measured", "limit", ""),
         1,
@@ -51,7 +79,7 @@ def tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
                 f"{'at least' if each.at_least else 'at most'} {each.limit:,.10g}",
                 "held" if each.held else "not held",
             )
-            for each in results["required"]
+            for each in required
         ],
     )
 

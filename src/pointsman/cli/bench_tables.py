@@ -135,6 +135,14 @@ def show_pipeline(results: dict[str, Any]) -> None:
         _show(*table)
 
 
+def show_memory(results: dict[str, Any]) -> None:
+    """A long run; and whether it is flat."""
+    from pointsman.cli.bench_pipeline_tables import memory_tables
+
+    for table in memory_tables(results):
+        _show(*table)
+
+
 def _number(value: float | None, form: str) -> str:
     return "" if value is None else format(value, form)
 
@@ -164,4 +172,5 @@ SHOW: dict[str, Callable[[Any], None]] = {
     "table": show_table,
     "queue": show_queue,
     "pipeline": show_pipeline,
+    "memory": show_memory,
 }
