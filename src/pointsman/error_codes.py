@@ -434,6 +434,10 @@ CATALOGUE: dict[str, Entry] = {
         "A task of Spark cannot reach the file of the queue, or what another task has left: it is on another host.",
         "Run the tasks that read the queue on its host; for writing, let 'staging' name a folder that all hosts share.",
     ),
+    "folder-elsewhere": Entry(
+        "A folder that the driver of Spark and its workers must share is not the same one for both.",
+        "Name a folder of a file system that is mounted on all hosts at the same path, and that both may write to.",
+    ),
     "stream-taken": Entry(
         "Another query streams the same subscription since, with a checkpoint of its own.",
         "Give each query a subscription of its own, or stop the other one and begin with a new checkpoint.",

@@ -80,15 +80,24 @@ def recorded(checkpoint: Checkpoint, batch_id: int) -> tuple[State, dict[str, ob
     return _read(_folder(checkpoint, "state"), batch_id)
 
 
-def _folder(checkpoint: Checkpoint, name: str) -> Path:
-    """The folder in a checkpoint, which Spark may know by a URL."""
-    text = str(checkpoint)
+def mounted(path: str | Path) -> Path:
+    """A path that Spark may know by a URL, as one of this machine. Raises ``InputError`` (``bad-usage``) if it is none.
+
+    >>> str(mounted("file:///data/checkpoint"))
+    '/data/checkpoint'
+    """
+    text = str(path)
     if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:", text):
         parts = urlsplit(text)
         if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
             raise InputError("bad-usage", f"the state must lie in a folder that is mounted here, not at {text!r}")
         text = unquote(parts.path)
-    return Path(text, "pointsman", name)
+    return Path(text)
+
+
+def _folder(checkpoint: Checkpoint, name: str) -> Path:
+    """The folder in a checkpoint."""
+    return mounted(checkpoint) / "pointsman" / name
 
 
 def _batches(folder: Path) -> list[int]:

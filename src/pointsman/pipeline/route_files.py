@@ -13,6 +13,7 @@ from pointsman.pipeline.formats import NO_OPTIONS, write_frame
 from pointsman.pipeline.new_folder import new_folder
 from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.route import DELIVERED, OUTCOME, QUARANTINED, UNROUTED, Routed, route
+from pointsman.pipeline.shared_folder import check_shared
 from pointsman.pipeline.spark_errors import spark_errors
 from pointsman.table.routing_table import RoutingTable
 
@@ -97,13 +98,15 @@ def route_files(
     """Routes the messages and writes the folders ``deliveries``, ``quarantine`` and ``unrouted``, and ``report.json``.
 
     Deliveries have a folder for each destination. The folder ``out`` appears when all is written; after a failure there
-    is what was there before. Raises what ``route`` raises, and ``InputError``: ``folder-exists``, ``spark-failed``, and
-    ``uneven-batch`` if the messages do not add up.
+    is what was there before. Raises what ``route`` raises, and ``InputError``: ``folder-exists``, ``spark-failed``,
+    ``folder-elsewhere`` if the workers of a cluster do not share the folder, and ``uneven-batch`` if the messages do
+    not add up.
     """
     from pyspark import StorageLevel
     from pyspark.sql import functions as sf
 
     with new_folder(out, overwrite=overwrite) as draft, spark_errors(str(out)):
+        check_shared(messages.sparkSession, str(draft))
         numbered = messages.withColumn(MESSAGE, sf.monotonically_increasing_id())
         rows = route(numbered, table, principal=principal).rows.persist(StorageLevel.MEMORY_AND_DISK)
         try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pointsman.errors import MissingExtraError
 from pointsman.pipeline.java import find_java
 from pointsman.pipeline.java_wrapper import make_wrapper
+from pointsman.pipeline.master import ON_THIS_MACHINE, is_local, is_submitted, python_variables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
 LOGGING = Path(__file__).with_name("log4j2.properties")
 """Says that errors are logged and nothing else, from the first moment on."""
 
+ANYWHERE = "local[*]"
+"""The master unless one is named; ``spark-submit`` means the same by naming none."""
+
 SETTINGS = {
-    "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # A task for each core is plenty on one machine; Spark's 200 would be mostly empty.
-    "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # With it, what an Arrow function gives is copied value by value into columns, and from there into rows.
     "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
@@ -39,14 +40,17 @@ QUICK_START = {
 """For sessions of a minute: Java compiles sooner and less well, and collects without threads of its own."""
 
 
-def local_session(name: str = "pointsman", master: str = "local[*]", **config: object) -> SparkSession:
+def local_session(name: str = "pointsman", master: str = ANYWHERE, **config: object) -> SparkSession:
     """The Spark session of this process; a new one on all cores of this machine unless there is one already.
 
     ``config`` has further settings, and wins over those made here:
-    ``local_session(**{"spark.sql.shuffle.partitions": 2})``. The user interface, the progress bar and everything but
-    errors in the log are off. Spark runs on the Java that ``find_java`` finds, which is that of JAVA_HOME if it is
-    usable, and its workers run on this Python; to say so to Spark, the environment variables JAVA_HOME,
-    PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON of this process are set, and SPARK_LOCAL_IP if it was not.
+    ``local_session(**{"spark.sql.shuffle.partitions": 2})``. The progress bar and everything but errors in the log are
+    off; on this machine, so is the user interface. Spark runs on the Java that ``find_java`` finds, which is that of
+    JAVA_HOME if it is usable, and its workers run on this Python, or on a cluster on the one that ``python_variables``
+    says; to tell Spark so, JAVA_HOME and those variables of this process are set.
+
+    In a program that ``spark-submit`` has started, that has said all this already: only ``config`` is set, and a
+    master that is not ``local[*]``.
 
     Raises MissingExtraError when pyspark is not installed, and PointsmanError ``no-java``. The caller ends the session
     with ``stop()``.
@@ -55,11 +59,15 @@ def local_session(name: str = "pointsman", master: str = "local[*]", **config: o
         from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtraError("spark", "pyspark") from None
-    os.environ["JAVA_HOME"] = str(_quiet(find_java().home))
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.master(master).appName(name)
-    for key, value in {**SETTINGS, **config}.items():
+    builder = SparkSession.builder.appName(name)
+    settings: dict[str, object] = {}
+    if not is_submitted(os.environ):
+        os.environ["JAVA_HOME"] = str(_quiet(find_java().home))
+        os.environ.update(python_variables(master, config, os.environ, sys.executable))
+        settings = {**SETTINGS, **(ON_THIS_MACHINE if is_local(master) else {})}
+    if not is_submitted(os.environ) or master != ANYWHERE:
+        builder = builder.master(master)
+    for key, value in {**settings, **config}.items():
         builder = builder.config(key, str(value))
     return builder.getOrCreate()
 

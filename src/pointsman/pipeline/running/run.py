@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import InputError
+from pointsman.pipeline.batch_state import mounted
 from pointsman.pipeline.queue_source.registering import register
 from pointsman.pipeline.running.batch import BatchRunner, Totals
 from pointsman.pipeline.running.following import Follower
@@ -19,6 +20,7 @@ from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.source import open_source
 from pointsman.pipeline.running.versions import Tables, Tell
 from pointsman.pipeline.session import local_session
+from pointsman.pipeline.shared_folder import check_shared
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,10 +42,11 @@ def run(
 
     ``tell`` is called with each thing that happened, ``watch`` now and then with the totals and the queries. SIGTERM
     and SIGINT let the batch that is under way finish. A session that is given is not ended. Raises what a query failed
-    with, as ``InputError`` (``query-failed``).
+    with, as ``InputError`` (``query-failed``), and before that ``folder-elsewhere`` if the workers of a cluster do not
+    share the folders that are written to.
     """
     written = pipeline.written
-    checkpoint = Path(pipeline.at(written.checkpoint))
+    checkpoint = mounted(pipeline.at(written.checkpoint))
     check = places_of(pipeline).check
     tables = Tables(Path(pipeline.at(written.table)), written.environment, checkpoint, tell, check)
     check_real_time(pipeline, tables.table)
@@ -51,6 +54,7 @@ def run(
     register(session)
     runner = BatchRunner(pipeline, tables, checkpoint, tell)
     try:
+        check_shared(session, pipeline.at(written.out), str(checkpoint))
         queries = _start(session, pipeline, tables, runner, checkpoint, tell)
         with _stopping() as stop:
             _watch(queries, runner.totals, stop, watch)
