@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from pointsman.bench import pipeline_memory as memory
@@ -42,6 +44,14 @@ def test_there_is_a_row_for_each_tenth_with_the_most_that_was_held() -> None:
         MemoryRow(500, 7, 1, 6, 1),
         MemoryRow(900, 1, 1, 0, 0),
     ]
+
+
+def test_all_messages_are_written_in_ten_batches_or_more(tmp_path: Path) -> None:
+    """None is left out, and no id comes twice."""
+    memory.write_messages(tmp_path / "source", 1_003, lambda _: None)
+    files = sorted((tmp_path / "source").iterdir())
+    assert [pq.read_metadata(file).num_rows for file in files] == [101] * 9 + [94]
+    assert len(set(pq.read_table(tmp_path / "source")["id"].to_pylist())) == 1_003
 
 
 def test_workers_that_grow_are_not_flat() -> None:

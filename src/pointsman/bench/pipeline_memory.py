@@ -17,6 +17,8 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from pointsman.bench.pipeline_data import DIALECT, message_table
 from pointsman.bench.pipeline_stream import write_batch
 from pointsman.bench.processes import Process, descendants
@@ -27,6 +29,8 @@ from pointsman.errors import InputError
 
 Progress = Callable[[str], object]
 BATCH = 250_000
+BATCHES = 10
+"""At the least, so that there is something to compare."""
 HEAP = "2g"
 FULL, QUICK = 10_000_000, 200_000
 PLANTS = 4
@@ -66,7 +70,7 @@ def run(messages: int, progress: Progress = lambda _: None) -> dict[str, Sequenc
     """
     with TemporaryDirectory(prefix="pointsman-memory-") as name:
         folder = Path(name)
-        _write_messages(folder / "source", messages, progress)
+        write_messages(folder / "source", messages, progress)
         started = monotonic()
         looks = _watch(_pipeline(folder), messages, progress)
         seconds = monotonic() - started
@@ -111,13 +115,17 @@ def required(looks: Sequence[Look]) -> list[Required]:
     return [Required(what, max(late) / max(early), GROWTH, False)]
 
 
-def _write_messages(source: Path, messages: int, progress: Progress) -> None:
+def write_messages(source: Path, messages: int, progress: Progress) -> None:
+    """Files of messages, each for a batch; subjects come again after a million."""
+    import pyarrow as pa
+
     source.mkdir(parents=True)
     subjects = streams(min(messages, 1_000_000)).repeated
-    for number, first in enumerate(range(0, messages, BATCH)):
+    batch = min(BATCH, -(-messages // BATCHES))
+    for number, first in enumerate(range(0, messages, batch)):
         progress(f"making messages: {first:,} of {messages:,}")
-        start = first % len(subjects)
-        write_batch(source, number, message_table(subjects.slice(start, min(BATCH, messages - first)), first))
+        chosen = np.arange(first, min(first + batch, messages)) % len(subjects)
+        write_batch(source, number, message_table(subjects.take(pa.array(chosen)), first))
 
 
 def _pipeline(folder: Path) -> Path:
