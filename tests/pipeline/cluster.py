@@ -95,6 +95,11 @@ class Cluster:
             "spark.scheduler.minRegisteredResourcesRatio": "1.0",
             "spark.executor.memory": "512m",
             "spark.executor.extraJavaOptions": SMALL,
+            "spark.sql.shuffle.partitions": "2",
+            # For a few rows, to compile a plan takes longer than to run it.
+            "spark.sql.adaptive.enabled": "false",
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
             "spark.eventLog.enabled": "true",
             "spark.eventLog.dir": (self.folder / "events").as_uri(),
             "spark.eventLog.rolling.enabled": "false",
