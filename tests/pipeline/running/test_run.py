@@ -28,6 +28,7 @@ destinations:
 routes:
   - {name: large, pattern: "orders.>", strategy: content, when: "metadata['size'] = 'large'", destinations: [desk]}
   - {name: mail, pattern: "mail.*", strategy: balanced, balance: round-robin, destinations: [first, second]}
+  - {name: calls, pattern: "calls.*", strategy: balanced, balance: least-connections, destinations: [first, second]}
   - {name: archive, pattern: "orders.>", destinations: [archive]}
   - {name: broken, pattern: "broken.>", destinations: [broken]}
 sagas:
@@ -86,13 +87,15 @@ def test_a_pipeline_routes_files_and_goes_on_where_it_stopped(tmp_path: Path, sp
         {"subject": "nobody", "id": "5"},
         "this is no message",
         {"subject": "broken.x", "id": "6"},
+        {"subject": "calls.a", "id": "9"},
     )
     totals = case.run()
-    assert totals.messages == 7
+    assert totals.messages == 8
     assert dict(totals.deliveries) == {
         ("large", "desk"): 1,
         ("archive", "archive"): 2,
         ("mail", "first"): 1,
+        ("calls", "first"): 1,
         ("broken", "broken"): 1,
     }
     assert dict(totals.quarantined) == {("resolve", "empty-token"): 1, ("receive", "bad-json"): 1}
@@ -107,10 +110,11 @@ def test_a_pipeline_routes_files_and_goes_on_where_it_stopped(tmp_path: Path, sp
         assert sorted(message.id for message in queue.messages()) == ["1/archive/archive", "2/archive/archive"]
 
     (tmp_path / "table.yaml").write_text(TABLE.replace("[first, second]", "[first, second, third]"))
-    case.add("2.json", {"subject": "mail.b", "id": "7"}, {"subject": "mail.c", "id": "8"})
+    case.add("2.json", *({"subject": subject, "id": subject} for subject in ("mail.b", "mail.c", "calls.b")))
     again = case.run()
-    assert again.messages == 2
-    assert dict(again.deliveries) == {("mail", "second"): 1, ("mail", "third"): 1}
+    assert again.messages == 3
+    # The first call is in flight no more, so that the first destination has its turn again.
+    assert dict(again.deliveries) == {("mail", "second"): 1, ("mail", "third"): 1, ("calls", "first"): 1}
 
 
 QUEUE_TABLE = """

@@ -29,15 +29,13 @@ def decide_all(
     *,
     files_per_batch: int | None = None,
     outages: Sequence[Outage] = (),
-    settles: bool = True,
 ) -> Counts:
     """Decides about all messages in the ``.jsonl`` files of a folder, in the order of their names and lines.
 
     The time is that of the messages; every timeout is taken at the moment it falls due, until the last message. With
     ``files_per_batch``, the outcomes of deliveries are told to breakers and balances after each batch of so many files,
     as a runtime that works in batches does: a delivery fails if its destination has an outage at the time of the
-    message. Unless it ``settles`` them, the deliveries of a batch stay in flight. Without ``files_per_batch``, no
-    outcome is ever told.
+    message. Without ``files_per_batch``, no outcome is ever told.
 
     A line that is no message is quarantined by the stage ``receive``. Raises ``InputError`` (``no-file``) for a folder
     without such files.
@@ -46,7 +44,7 @@ def decide_all(
     if not files:
         raise InputError("no-file", "there are no .jsonl files in it", file=str(folder))
     with without_collector():
-        outcomes = None if files_per_batch is None else Outcomes(table, outages, settles=settles)
+        outcomes = None if files_per_batch is None else Outcomes(table, outages)
         return _decide_files(files, Run(table, outcomes), files_per_batch)
 
 

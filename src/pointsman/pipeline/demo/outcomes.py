@@ -25,10 +25,10 @@ class Outage(NamedTuple):
 class Outcomes:
     """The deliveries of a batch, and how each of them ends. Not safe between threads."""
 
-    def __init__(self, table: RoutingTable, outages: Sequence[Outage], *, settles: bool = True) -> None:
+    def __init__(self, table: RoutingTable, outages: Sequence[Outage]) -> None:
         self._breakers = {name: each.breaker for name, each in table.destinations.items() if each.breaker is not None}
         counting = (route.name for route in table.routes if route.balance is balance.Kind.LEAST_CONNECTIONS)
-        self._counting = set(counting) if settles else set()
+        self._counting = set(counting)
         self._outages = outages
         self._batch: list[tuple[Delivery, bool]] = []
         self.failed: Counter[str] = Counter()

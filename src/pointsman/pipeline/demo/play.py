@@ -76,5 +76,4 @@ def play(
 
 def expect(place: Place, table: RoutingTable) -> Counts:
     """What the pipeline must come to: the same batches, and the same warehouse that is away."""
-    # A running pipeline does not tell balances yet what is in flight no more.
-    return decide_all(place.events, table, files_per_batch=FILES_PER_BATCH, outages=[AWAY], settles=False)
+    return decide_all(place.events, table, files_per_batch=FILES_PER_BATCH, outages=[AWAY])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointsman.pipeline import batch_state
+from pointsman.pipeline.balancing import settled
 from pointsman.pipeline.breaking import Outcome, report
 from pointsman.pipeline.delivering.deliverer import Deliverer, Group, Written
 from pointsman.pipeline.delivering.saving import save
@@ -106,7 +107,7 @@ class BatchRunner:
         try:
             counted = _count(rows)
             written = self._write(Routed(rows), table, batch, counted)
-            after = self._after(routed, rows, table, state, written.outcomes, float(now))
+            after = self._after(routed._replace(rows=rows), table, state, counted, written.outcomes, float(now))
             batch_state.record(self._checkpoint, batch, after, begun)
         finally:
             rows.unpersist()
@@ -128,10 +129,21 @@ class BatchRunner:
 
     @staticmethod
     def _after(
-        routed: Routed, rows: DataFrame, table: RoutingTable, state: State, outcomes: dict[str, Outcome], now: float
+        routed: Routed,
+        table: RoutingTable,
+        state: State,
+        counted: list[Any],
+        outcomes: dict[str, Outcome],
+        now: float,
     ) -> State:
+        """The state for the next batch: with the end of this one, no delivery of it is in flight any more."""
         if routed.balanced is not None:
-            state = routed.balanced._replace(deliveries=rows).state()
+            state = routed.balanced._replace(deliveries=routed.rows).state()
+            finished: Counter[tuple[str, str]] = Counter()
+            for row in counted:
+                if row[OUTCOME] == DELIVERED:
+                    finished[row["route"], row["instead_of"] or row["destination"]] += row["count"]
+            state = settled(table, state, finished)
         return report(table, state, outcomes, asked=now, now=now)
 
     def _add(self, counted: list[Any], written: Written, table: RoutingTable, batch: int) -> None:
