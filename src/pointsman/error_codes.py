@@ -297,8 +297,8 @@ CATALOGUE: dict[str, Entry] = {
     ),
     # The queue and the broker
     "bad-destination": Entry(
-        "A destination has a type or an option that the embedded broker does not have, or cannot be opened.",
-        "docs/destinations.md lists the types with their options.",
+        "A destination has a type or an option that the broker or the pipeline does not have, or cannot be opened.",
+        "docs/destinations.md lists the types with their options, docs/pipeline-run.md those of a pipeline.",
     ),
     "queue-full": Entry(
         "The queue holds as many unfinished messages as its maxsize allows.",
