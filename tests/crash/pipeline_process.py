@@ -73,7 +73,7 @@ class Run:
 
     def last_words(self) -> str:
         """The end of what it has said."""
-        return f"{self.name} ended with {self.code}: {self._errors.read_text()[-2000:]}"
+        return f"{self.name} ended with {self.code}: {self._errors.read_text()[-700:]}"
 
     def kill(self, whom: str, chance: float) -> bool:
         """Kills ``all``, only the ``driver``, only ``java`` or only a ``worker``; False if there is no such process.
