@@ -62,12 +62,21 @@ def test_a_batch_is_routed_by_both_workers_as_decide_does(cluster: Cluster) -> N
 
 def test_a_folder_that_workers_do_not_share_is_refused(cluster: Cluster) -> None:
     """Of a path that means another folder in each process, Spark itself would make an empty folder and say nothing."""
-    command = ["route", str(SHOP), "-m", "in", "-o", "/proc/self/cwd/elsewhere", "--master", cluster.url]
-    program = cluster.run(["pointsman", *command])
+    pipeline = {
+        "table": str(SHOP),
+        "source": {"path": "in"},
+        "out": "/proc/self/cwd/elsewhere",
+        "master": cluster.url,
+        # Nothing of this package is needed to ask the workers, and the other module imports all of it.
+        "spark": {"spark.python.daemon.module": "pyspark.daemon"},
+    }
+    (cluster.folder / "pipeline.yaml").write_text(json.dumps(pipeline))
+    program = cluster.run(["pointsman", "run", "pipeline.yaml"])
     assert program.returncode == 2
     assert "error[folder-elsewhere]" in program.stderr
-    assert not (cluster.folder / "elsewhere").exists()
-    assert not list(cluster.folder.glob(".elsewhere*"))
+    assert "it does not see what the driver has written there" in program.stderr
+    assert len(cluster.executors()) == 2
+    assert list((cluster.folder / "elsewhere").iterdir()) == []
 
 
 def _pack(folder: Path) -> str:
