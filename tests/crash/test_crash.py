@@ -36,7 +36,7 @@ def test_state_and_deliveries_agree_when_brokers_are_killed(tmp_path: Path) -> N
 @pytest.mark.spark
 def test_a_pipeline_that_is_killed_delivers_everything_once(tmp_path: Path) -> None:
     """Every message, and every command of a saga, is in the files and in the queue once; every saga has ended once."""
-    outcome = PipelineRounds(tmp_path, seed=17998, share=16).run(PIPELINE_ROUNDS)
+    outcome = PipelineRounds(tmp_path, seed=17998, share=16, most=40).run(PIPELINE_ROUNDS)
     assert outcome.wrong == []
     assert outcome.counts["kills"] >= PIPELINE_ROUNDS
     for happened in ("messages", "orders", "commands", "batches"):
