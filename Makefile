@@ -41,7 +41,7 @@ fuzz: venv  ## look for inputs on which two implementations disagree
 	$(BIN)/python -m tests.fuzz $(ARGS)
 	$(BIN)/python -m tests.agree
 
-crash: venv  ## kill processes at random instants, 300 times, and see whether anything is lost
+crash: venv  ## kill processes at random instants, hundreds of times, and see whether anything is lost
 	$(BIN)/python -m tests.crash $(ARGS)
 
 mutation: venv  ## change the code in many places and see whether the tests notice
