@@ -434,6 +434,10 @@ CATALOGUE: dict[str, Entry] = {
         "A task of Spark cannot reach the file of the queue, or what another task has left: it is on another host.",
         "Run the tasks that read the queue on its host; for writing, let 'staging' name a folder that all hosts share.",
     ),
+    "checkpoint-in-use": Entry(
+        "Another run of the pipeline has the same checkpoint.",
+        "Stop the other run, or give this pipeline a checkpoint of its own. One that was killed is waited for.",
+    ),
     "folder-elsewhere": Entry(
         "A folder that the driver of Spark and its workers must share is not the same one for both.",
         "Name a folder of a file system that is mounted on all hosts at the same path, and that both may write to.",

@@ -102,8 +102,8 @@ class PipelineRounds:
                 self.outcome.wrong.append(f"{run.name} did nothing for {PATIENCE:g} seconds: {instant}")
             time.sleep(LOOK)
         self._feed(queue, tuple(coming))
-        if target in ("java", "driver") and not run.wait(PATIENCE):
-            self.outcome.wrong.append(f"{run.name} is stuck, and its {target} was killed")
+        if target == "java" and not run.wait(PATIENCE):
+            self.outcome.wrong.append(f"{run.name} is stuck, and its Java was killed")
 
     def _feed(self, queue: Queue, messages: tuple[Message, ...]) -> None:
         put(queue, messages)

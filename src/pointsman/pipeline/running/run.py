@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pointsman.errors import InputError
 from pointsman.pipeline.batch_state import mounted
 from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.running.alone import alone
 from pointsman.pipeline.running.batch import BatchRunner, Totals
 from pointsman.pipeline.running.following import Follower
 from pointsman.pipeline.running.places import COMMANDS, places_of, source_of_followers
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+PATIENCE = 60.0
+"""Seconds that another run is waited for; it may be what is left of one that was killed."""
 WATCH = 0.5
 """Seconds between two looks at the queries."""
 
@@ -43,7 +46,7 @@ def run(
     ``tell`` is called with each thing that happened, ``watch`` now and then with the totals and the queries. SIGTERM
     and SIGINT let the batch that is under way finish. A session that is given is not ended. Raises what a query failed
     with, as ``InputError`` (``query-failed``), and before that ``folder-elsewhere`` if the workers of a cluster do not
-    share the folders that are written to.
+    share the folders that are written to, and ``checkpoint-in-use`` if another run does not end.
     """
     written = pipeline.written
     checkpoint = mounted(pipeline.at(written.checkpoint))
@@ -55,8 +58,8 @@ def run(
     runner = BatchRunner(pipeline, tables, checkpoint, tell)
     try:
         check_shared(session, pipeline.at(written.out), str(checkpoint))
-        queries = _start(session, pipeline, tables, runner, checkpoint, tell)
-        with _stopping() as stop:
+        with alone(session, checkpoint, PATIENCE), _stopping() as stop:
+            queries = _start(session, pipeline, tables, runner, checkpoint, tell)
             _watch(queries, runner.totals, stop, watch)
     finally:
         if spark is None:
