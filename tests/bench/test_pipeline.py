@@ -181,3 +181,10 @@ def test_a_picture_is_drawn_of_rows_of_one_stream_alone(tmp_path: Path) -> None:
     """As when only some were measured."""
     draw_pipeline(rows_of(whole=10, many=10, naive=1, keys=20_000), tmp_path / "x.png")
     assert (tmp_path / "x.png").stat().st_size > 1_000
+
+
+def test_time_that_went_backwards_is_not_known() -> None:
+    """A process has ended of which nobody took the time over."""
+    assert processes.cpu_between(1.0, 3.0) == 2.0
+    assert processes.cpu_between(3.0, 1.0) is None
+    assert processes.cpu_between(None, 1.0) is None

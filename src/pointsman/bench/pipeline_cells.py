@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pointsman.bench.pipeline_rows import Row
 from pointsman.bench.pipeline_stages import Stage
-from pointsman.bench.processes import cpu_seconds
+from pointsman.bench.processes import cpu_between, cpu_seconds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -60,8 +60,8 @@ def measure(made: DataFrame) -> tuple[float, float | None]:
     """The seconds by the wall clock and of CPU time that it takes to work out all columns of all rows."""
     before, started = cpu_seconds(), perf_counter()
     made.write.format("noop").mode("overwrite").save()
-    seconds, after = perf_counter() - started, cpu_seconds()
-    return seconds, None if before is None or after is None else after - before
+    seconds = perf_counter() - started
+    return seconds, cpu_between(before, cpu_seconds())
 
 
 def _better(known: Row | None, found: Row) -> Row:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pointsman.bench.pipeline_rows import GATHERINGS, SAGAS, StateRow
 from pointsman.bench.pipeline_stream import watch, write_batch
-from pointsman.bench.processes import cpu_seconds
+from pointsman.bench.processes import cpu_between, cpu_seconds
 from pointsman.pipeline.stateful.follow import BUCKETS, follow
 from pointsman.table.routing_table import RoutingTable
 
@@ -117,7 +117,7 @@ def run_state(spark: SparkSession, what: str, folder: Path, plan: StatePlan) -> 
     made = follow(stream, work.table, buckets=plan.buckets)
     batches = watch(made, folder / "checkpoint", lambda: spent.append(cpu_seconds()))
     seconds = tuple(seconds for seconds, _ in batches)
-    cpu = [after - before for before, after in pairwise(spent[1:]) if before is not None and after is not None]
+    cpu = [passed for before, after in pairwise(spent[1:]) if (passed := cpu_between(before, after)) is not None]
     keys = 2 * (plan.keys // 2)
     return StateRow(what, keys, events, plan.buckets, seconds, keys / min(seconds[1:]), min(cpu, default=None))
 

@@ -42,6 +42,14 @@ def cpu_seconds(proc: Path = PROC) -> float | None:
     return sum(process.ticks for process in found) / os.sysconf("SC_CLK_TCK") if found else None
 
 
+def cpu_between(before: float | None, after: float | None) -> float | None:
+    """The CPU time that passed between two answers; None if it is not known.
+
+    It is not where it seems to have gone backwards: a process has ended of which nobody took the time over.
+    """
+    return None if before is None or after is None or after < before else after - before
+
+
 def _processes(proc: Path) -> Iterator[Process]:
     for folder in proc.glob("[0-9]*"):
         try:
