@@ -101,6 +101,21 @@ def test_one_after_the_other_goes_the_quick_way(tmp_path: Path) -> None:
         assert counted[0] <= 2
 
 
+def test_a_message_is_taken_quickly_while_others_are_put_quickly(tmp_path: Path) -> None:
+    """Though nothing but messages was written for longer than a second; the last of them tells the time."""
+    clock = Clock()
+    with Queue(tmp_path / "queue.db", clock=clock) as queue:
+        for _ in range(6):
+            queue.put(b"x", "orders.books")
+            clock.forward(0.7)
+        counted = count_long(queue)
+        assert queue.pop() is not None
+        assert counted[0] == 0
+        clock.forward(0.7)
+        assert queue.pop() is not None
+        assert counted[0] == 1
+
+
 def test_what_another_process_wrote_is_taken_up(tmp_path: Path) -> None:
     """Two queues on one file put in turns; no number is given twice, and none is left out."""
     with Queue(tmp_path / "queue.db") as one, Queue(tmp_path / "queue.db") as other:
