@@ -89,6 +89,22 @@ def test_a_page_that_is_gone_costs_the_messages_on_it_and_no_other(tmp_path: Pat
     assert saved.items() <= before.items()
 
 
+def test_a_file_whose_last_message_cannot_be_read_still_says_what_it_is(tmp_path: Path) -> None:
+    """Its dialect, and what its ids begin with; the number of its last message is that of the control row."""
+    path = tmp_path / "queue.db"
+    with Queue(path, dialect="nats") as queue:
+        queue.put_many([(b"%0300d" % number, "orders.new") for number in range(400)])
+        name = queue.store.file
+    overwrite(path, path.read_bytes().index(b"%0300d" % 399) // SIZE * SIZE, bytes(SIZE))
+    found = diagnose(path)
+    assert not found.has("table-unreadable")
+    assert found.has("unreadable-message")
+    repair(path)
+    with Queue(f"{path}-salvaged") as queue:
+        assert queue.store.dialect.name == "nats"
+        assert queue.put(b"new", "orders.new") == f"{name}-401"
+
+
 def test_deliveries_that_cannot_be_read_are_made_anew(tmp_path: Path) -> None:
     """The messages are all there, so that all of them are delivered."""
     path = large(tmp_path / "queue.db")

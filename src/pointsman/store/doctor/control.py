@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
 from pointsman.errors import PointsmanError
 from pointsman.patterns.dialect import find_dialect
 from pointsman.store import statements
+from pointsman.store.doctor import questions
 from pointsman.store.doctor.finding import Findings
 from pointsman.store.doctor.reading import Asked
 from pointsman.store.transaction import SECOND
@@ -39,7 +40,7 @@ def read_control(connection: Asked) -> Control | None:
     """The row; None if it is not there, or is not what it should be."""
     try:
         file, dialect = next(iter(connection.execute(statements.CONTROL_FILE)))
-        commits, sequence, time, shift, unfinished, *_ = next(iter(connection.execute(statements.CONTROL_READ)))
+        commits, sequence, time, shift, unfinished, *_ = _row(connection)
         find_dialect(dialect)
     except (apsw.Error, UnicodeDecodeError, StopIteration, PointsmanError, ValueError):
         return None
@@ -47,6 +48,15 @@ def read_control(connection: Asked) -> Control | None:
     if not all(isinstance(number, int) for number in numbers) or not isinstance(file, str):
         return None
     return Control(file, dialect, *numbers)
+
+
+def _row(connection: Asked) -> tuple[Any, ...]:
+    """With what was put since it was written, or alone if the last message cannot be read. Raises as SQLite does."""
+    try:
+        row: tuple[Any, ...] = next(iter(connection.execute(statements.CONTROL_READ)))
+    except apsw.Error:
+        row = next(iter(connection.execute(questions.CONTROL_ALONE)))
+    return row
 
 
 def check_control(control: Control, unfinished: int, now: float, findings: Findings) -> None:

@@ -125,7 +125,7 @@ def _count(
 ) -> None:
     counts.update(dict.fromkeys(("messages", "ready", "leased", "delayed", "dead", "finished", "unfinished"), 0))
     names = read_names(connection, control)
-    survey = Survey(connection, control.file, highest(connection, control))
+    survey = Survey(connection, control.file, control.sequence)
     report = None if progress is None else lambda number: progress(number, control.sequence)
     for standing in survey.standings(progress=report):
         counts["messages"] += standing.message is not None
@@ -138,14 +138,6 @@ def _count(
     for first, last in survey.lost:
         about = f"messages {first:,} to {last:,}" if last > first else f"message {first:,}"
         findings.add("unreadable-message", Sample(first, about=about), count=last - first + 1)
-
-
-def highest(connection: Asked, control: Control) -> int:
-    """The highest number that a message can have; what cannot be asked is not counted."""
-    try:
-        return max(control.sequence, next(iter(connection.execute(questions.HIGHEST)))[0] or 0)
-    except apsw.Error:
-        return control.sequence
 
 
 def _sample(fault: Fault) -> Sample:

@@ -12,7 +12,7 @@ SELECT m.sequence, k.text, m.body, m.priority, m.time, m.expires, m.metadata, m.
     NULL, m.key
 FROM message AS m LEFT JOIN key AS k ON k.id = m.key WHERE m.sequence BETWEEN ? AND ? ORDER BY m.sequence LIMIT ?
 """
-HIGHEST = "SELECT max(sequence) FROM message"
+CONTROL_ALONE = "SELECT commits, sequence, time, shift, unfinished FROM control"
 COUNT = "SELECT count(*) FROM message"
 FINISHED = "SELECT sequence, time FROM finished WHERE sequence > ? ORDER BY sequence"
 PENDING = "SELECT sequence, open FROM pending WHERE sequence > ? ORDER BY sequence"
@@ -25,12 +25,6 @@ SELECT sequence, subscription, via, 'delayed', priority, key, attempts, due FROM
 UNION ALL
 SELECT sequence, subscription, via, 'dead', priority, key, attempts, time FROM dead WHERE sequence > ?1
 ORDER BY 1, 2, 3
-"""
-ODD_NUMBERS = """
-SELECT 'ready', count(*) FROM ready WHERE typeof(sequence) <> 'integer'
-UNION ALL SELECT 'leased', count(*) FROM leased WHERE typeof(sequence) <> 'integer'
-UNION ALL SELECT 'delayed', count(*) FROM delayed WHERE typeof(sequence) <> 'integer'
-UNION ALL SELECT 'dead', count(*) FROM dead WHERE typeof(sequence) <> 'integer'
 """
 OPEN_MESSAGES = """
 SELECT count(*) FROM (SELECT sequence FROM ready UNION SELECT sequence FROM leased UNION SELECT sequence FROM delayed)
