@@ -1,0 +1,137 @@
+"""Patterns with wildcards that come and go: by their literal beginning, their literal end, and a literal in between.
+
+A pattern is filed under its beginning; where many share one, they are filed once more under their ends, and where many
+share both, under the first characters of the longest literal between them. A text looks up its own beginnings, ends and
+stretches, of those lengths that occur. What is found is compared with the text, so that it does not matter here how
+good a choice was: only how many patterns are compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from pointsman.matching.terms.glob import ANY_NUMBER, ANY_ONE, glob_matches
+
+FEW = 8
+"""So many patterns are compared one by one before they are filed again."""
+STRETCH = 6
+"""Characters of a literal between beginning and end by which it is filed."""
+_BEGINNING, _END, _BETWEEN = range(3)
+_WILDCARDS = re.compile(r"[*?]")
+
+Entry = tuple[int, str]
+Bucket = Entry | dict[int, str]
+"""One pattern with its number, or several."""
+
+
+class Wildcards:
+    """Patterns of one key, each with a number of its own; not safe between threads."""
+
+    __slots__ = ("_children", "_lengths", "_level")
+
+    def __init__(self, level: int = _BEGINNING) -> None:
+        self._level = level
+        self._children: dict[str, Bucket | Wildcards] = {}
+        self._lengths: dict[int, int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._children)
+
+    def add(self, pattern: str, number: int) -> None:
+        """One more pattern; the number must not be there."""
+        part = _part(pattern, self._level)
+        child = self._children.get(part)
+        if child is None:
+            self._children[part] = (number, pattern)
+            self._lengths[len(part)] = self._lengths.get(len(part), 0) + 1
+        elif isinstance(child, Wildcards):
+            child.add(pattern, number)
+        else:
+            several = dict([child]) if isinstance(child, tuple) else child
+            several[number] = pattern
+            crowded = len(several) > FEW and self._level < _BETWEEN
+            self._children[part] = self._divided(several) if crowded else several
+
+    def remove(self, pattern: str, number: int) -> bool:
+        """Takes a pattern away; False if it was not there under this number."""
+        part = _part(pattern, self._level)
+        child = self._children.get(part)
+        if isinstance(child, Wildcards):
+            removed = child.remove(pattern, number)
+        elif isinstance(child, dict):
+            removed = child.get(number) == pattern
+            if removed:
+                del child[number]
+        else:
+            removed = child == (number, pattern)
+            child = {} if removed else child
+        if not child:
+            self._forget(part)
+        return removed
+
+    def _forget(self, part: str) -> None:
+        """Nothing is filed under this part any more, if anything was."""
+        if self._children.pop(part, None) is not None:
+            self._lengths[len(part)] -= 1
+            if not self._lengths[len(part)]:
+                del self._lengths[len(part)]
+
+    def find(self, text: str, found: list[int]) -> None:
+        """Appends the numbers of the patterns that match the whole text."""
+        children = self._children
+        for part in self._parts(text):
+            child = children.get(part)
+            if child is None:
+                continue
+            if isinstance(child, tuple):
+                if fits(child[1], text):
+                    found.append(child[0])
+            elif isinstance(child, dict):
+                found += [number for number, pattern in child.items() if fits(pattern, text)]
+            else:
+                child.find(text, found)
+
+    def _divided(self, several: dict[int, str]) -> Wildcards:
+        made = Wildcards(self._level + 1)
+        for number, pattern in several.items():
+            made.add(pattern, number)
+        return made
+
+    def _parts(self, text: str) -> Iterable[str]:
+        """What patterns that match the text may be filed under, each once."""
+        size = len(text)
+        if self._level == _BEGINNING:
+            return [text[:length] for length in self._lengths if length <= size]
+        if self._level == _END:
+            return [text[size - length :] for length in self._lengths if length <= size]
+        return {text[at : at + length] for length in self._lengths for at in range(size - length + 1)}
+
+
+def fits(pattern: str, text: str) -> bool:
+    """As ``glob_matches``, for a pattern with at least one wildcard; quick for those that have no ``?``.
+
+    Each literal between two ``*`` is taken at the first place where it stands: what is left is then the longest, so
+    that no other choice could do better.
+    """
+    if ANY_ONE in pattern:
+        return len(pattern) - pattern.count(ANY_NUMBER) <= len(text) and glob_matches(pattern, text)
+    first, *between, last = pattern.split(ANY_NUMBER)
+    place, end = len(first), len(text) - len(last)
+    if place > end or not text.startswith(first) or not text.endswith(last):
+        return False
+    for literal in between:
+        place = text.find(literal, place, end)
+        if place < 0:
+            return False
+        place += len(literal)
+    return True
+
+
+def _part(pattern: str, level: int) -> str:
+    literals = _WILDCARDS.split(pattern)
+    if level == _BEGINNING:
+        return literals[0]
+    if level == _END:
+        return literals[-1]
+    return max(literals[1:-1], key=len, default="")[:STRETCH]
