@@ -413,6 +413,19 @@ CATALOGUE: dict[str, Entry] = {
         "The database to import was written to, or messages that were taken over before are no longer in it.",
         "Stop the program that uses it. If messages were deleted from it meanwhile, import it into a new queue.",
     ),
+    # Wildcard subscriptions
+    "bad-subscription": Entry(
+        "A wildcard subscription lacks something it must have, or a field of it cannot be used.",
+        "Correct the field that is named; docs/subscriptions.md lists the fields and their limits.",
+    ),
+    "no-wildcard-subscription": Entry(
+        "There is no wildcard subscription of that id.",
+        "Check the id; pointsman subscriptions list shows those that there are.",
+    ),
+    "subscription-exists": Entry(
+        "There is a wildcard subscription of that id already.",
+        "Update it instead, or choose another id; nothing of the call was stored.",
+    ),
     # The pipeline
     "spark-failed": Entry(
         "Spark refused what it was asked, or broke off.",
