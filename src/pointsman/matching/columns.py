@@ -93,3 +93,16 @@ def plain(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> pa.Array[Any]:
     """One array of plain strings: chunks put together, dictionaries decoded."""
     array = one_array(column)
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def packed(column: pa.Array[Any]) -> npt.NDArray[np.uint8]:
+    """A column of any type as bytes, to be saved: an Arrow stream of one batch."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, pa.schema([("id", column.type)])) as writer:
+        writer.write_batch(pa.record_batch([column], ["id"]))
+    return np.frombuffer(sink.getvalue(), np.uint8)
+
+
+def unpacked(data: npt.NDArray[np.uint8]) -> pa.Array[Any]:
+    """What ``packed`` gave, mapped from a file or not; nothing is copied."""
+    return pa.ipc.open_stream(pa.py_buffer(data)).read_next_batch().column(0)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pointsman.errors import LimitError, PatternError
 from pointsman.matching import kernel_match, kernel_text
-from pointsman.matching.columns import Texts, as_array, chunks_of, one_array, plain, texts
+from pointsman.matching.columns import Texts, as_array, chunks_of, one_array, packed, plain, texts, unpacked
 from pointsman.matching.compilation import announce
 from pointsman.matching.invalid import InvalidPatternsError, failure_of
 from pointsman.matching.part import Findings, Part, classify, merged
@@ -162,18 +162,28 @@ class CompiledIndex:
         """For each dialect of the index: whether the text is a subject there, its tokens, and what matches."""
         return [part.explain(subject, self._ids) for part in self._parts]
 
-    def save(self, path: str | Path) -> None:
-        """Writes the index to one file, whole or not at all."""
+    def to_arrays(self) -> tuple[dict[str, Any], Arrays]:
+        """All of it as plain data and named arrays, to be saved."""
         arrays: Arrays = {}
         for number, part in enumerate(self._parts):
             arrays.update({f"{number}.{name}": array for name, array in part.arrays.items()})
         if self._ids is not None:
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, pa.schema([("id", self._ids.type)])) as writer:
-                writer.write_batch(pa.record_batch([self._ids], ["id"]))
-            arrays["ids"] = np.frombuffer(sink.getvalue(), np.uint8)
-        dialects = [part.dialect.name for part in self._parts]
-        save_arrays(path, KIND, {"dialects": dialects, "count": self._count}, arrays)
+            arrays["ids"] = packed(self._ids)
+        return {"dialects": [part.dialect.name for part in self._parts], "count": self._count}, arrays
+
+    @classmethod
+    def from_arrays(cls, meta: Mapping[str, Any], arrays: Arrays) -> CompiledIndex:
+        """What ``to_arrays`` gave; the arrays may be mapped from a file."""
+        parts = []
+        for number, name in enumerate(meta["dialects"]):
+            prefix = f"{number}."
+            own = {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
+            parts.append(Part.of(find_dialect(name), own))
+        return cls(parts, meta["count"], unpacked(arrays["ids"]) if "ids" in arrays else None)
+
+    def save(self, path: str | Path) -> None:
+        """Writes the index to one file, whole or not at all."""
+        save_arrays(path, KIND, *self.to_arrays())
 
     @classmethod
     def open(cls, path: str | Path, *, verify: bool = True) -> CompiledIndex:
@@ -182,16 +192,7 @@ class CompiledIndex:
         ``verify=False`` leaves out the check of the checksum, which reads the file once. Raises ``InputError``
         (``bad-index``) when the file is foreign, truncated, damaged or of another version.
         """
-        meta, arrays = open_arrays(path, KIND, verify=verify)
-        parts = []
-        for number, name in enumerate(meta["dialects"]):
-            prefix = f"{number}."
-            own = {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
-            parts.append(Part.of(find_dialect(name), own))
-        ids = None
-        if "ids" in arrays:
-            ids = pa.ipc.open_stream(pa.py_buffer(arrays["ids"])).read_next_batch().column(0)
-        return cls(parts, meta["count"], ids)
+        return cls.from_arrays(*open_arrays(path, KIND, verify=verify))
 
     def _findings(self, subjects: Column) -> Iterator[tuple[int, Findings]]:
         """The findings of blocks of rows, each with the number of its first row."""
