@@ -30,9 +30,7 @@ def found(index: LiveTermIndex, message: dict[str, str]) -> set[int]:
 
 
 @given(st.lists(matchers, max_size=60, unique=True), st.lists(st.integers(0, 59)), metadata)
-def test_exactly_those_are_found_that_hold(
-    given_matchers: list[Matcher], gone: list[int], message: dict[str, str]
-) -> None:
+def test_exactly_those_are_found_that_hold(some: list[Matcher], gone: list[int], message: dict[str, str]) -> None:
     """Before some are taken away, and after."""
     index = LiveTermIndex()
     numbered = dict(enumerate(some))
