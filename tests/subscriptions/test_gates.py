@@ -88,10 +88,11 @@ def test_the_gates_are_few_and_narrow(condition: Condition, expected: tuple[Leaf
 
 
 def test_the_least_used_gate_is_taken_where_uses_are_known() -> None:
-    """Also if it is several leaves, or a wildcard."""
-    used = {A: 1_000, B: 10, C: 20, LARGE: 5}
-    assert gates(AllOf((A, C)), used.__getitem__) == (C,)
+    """Also if it is several leaves, or a wildcard; but one that every value fits is taken last."""
+    used = {A: 1_000, B: 10, C: 20, LARGE: 0}
+    assert gates(AllOf((A, B)), used.__getitem__) == (B,)
     assert gates(AllOf((A, AnyOf((B, LARGE)))), used.__getitem__) == (B, LARGE)
+    assert gates(AllOf((A, C)), used.__getitem__) == (A,)
     assert gates(Subscription(Group(True, (A, B, C))), used.__getitem__) == (B,)
 
 

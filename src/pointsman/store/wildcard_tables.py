@@ -59,5 +59,10 @@ CREATE TABLE wildcard_use (
     subscription INTEGER NOT NULL,
     PRIMARY KEY (matcher, gate, subscription)
 ) WITHOUT ROWID;
-CREATE TABLE wildcard_gone (version INTEGER PRIMARY KEY, kind TEXT NOT NULL, number INTEGER NOT NULL, text TEXT NOT NULL);
+CREATE TABLE wildcard_gone (
+    version INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    text TEXT NOT NULL
+);
 """

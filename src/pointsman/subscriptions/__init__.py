@@ -1,4 +1,8 @@
 """Wildcard subscriptions: kept by the million in the file of the queue, found by what a message is and says.
 
-gates, deciding ─▶ model ─▶ reading, writing ─▶ files
+    gates, deciding, limits ─▶ model ─▶ trees, leaf_rows ─▶ interning ─▶ storing ─▶ registry
+                                        statements, control ─▶ rows, pages ───────────▲
+
+``WildcardSubscription`` (``model.py``) is what one is, ``Registry`` (``registry.py``) keeps them, and ``pages.py`` is
+what an index needs of those that are kept.
 """

@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 from pointsman.conditions import AllOf, AnyOf, Condition, ExactlyOneOf, Matcher, Negated, NumberComparison, Subscription
 from pointsman.matching.terms.glob import ANY_NUMBER, ANY_ONE
+from pointsman.patterns.nodes import Literal
+from pointsman.patterns.pattern import Pattern
 
 Leaf: TypeAlias = Matcher | NumberComparison
 """A condition without conditions inside."""
@@ -23,7 +25,7 @@ def gates(condition: Condition, uses: Uses | None = None) -> Gates | None:
     """Distinct leaves of which at least one holds whenever the condition does; None if there are no such.
 
     Of several ways, the one with the fewest leaves is taken, and of those the one whose leaves fit the fewest values.
-    With ``uses``, it is the one whose leaves are used the least in all.
+    With ``uses``, leaves that are used often count as more, as what many ask for is said by many messages.
 
     >>> gates(AllOf((Matcher("title", "*"), Matcher("region", "EU"), Negated(Matcher("kind", "test")))))
     (Matcher(key='region', pattern='EU', partial=False),)
@@ -38,6 +40,21 @@ def leaves(condition: Condition) -> list[Leaf]:
     found: dict[Leaf, None] = {}
     _collect(condition, found)
     return list(found)
+
+
+def leaf_weight(leaf: Leaf, uses: int) -> int:
+    """How many a leaf lets through, for comparison: more if it is used often, and if it fits many values."""
+    return (1 + uses) << _width(leaf)
+
+
+def pattern_weight(pattern: Pattern, uses: int) -> int:
+    """The same for a subject pattern.
+
+    >>> pattern_weight(Pattern("orders.7"), 0), pattern_weight(Pattern("orders.*"), 0), pattern_weight(Pattern(">"), 0)
+    (1, 16, 1024)
+    """
+    literals = sum(isinstance(node, Literal) for node in pattern.nodes)
+    return (1 + uses) << (0 if literals == len(pattern.nodes) else 4 if literals else 10)
 
 
 class _Finder:
@@ -73,7 +90,7 @@ class _Finder:
 
     def _weight(self, way: Gates) -> tuple[int, int]:
         if self._uses is not None:
-            return sum(map(self._uses, way)), 0
+            return sum(leaf_weight(leaf, self._uses(leaf)) for leaf in way), 0
         return len(way), sum(map(_width, way))
 
 

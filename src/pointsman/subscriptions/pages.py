@@ -1,0 +1,87 @@
+"""Pages of what is stored, within a transaction: what the live index is made of, and who is behind a gate.
+
+All of them are ascending, strictly after what is named, at most ``limit`` long, and an empty page ends them. A number
+is never given twice, so that what was not on a page before it is after it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from pointsman.patterns.pattern import Pattern
+from pointsman.subscriptions import statements
+from pointsman.subscriptions.control import Reader
+from pointsman.subscriptions.gates import Leaf
+from pointsman.subscriptions.leaf_rows import row_leaf
+from pointsman.subscriptions.rows import StoredSubscription, SubscriptionReader
+
+
+class NumberedLeaf(NamedTuple):
+    """A matcher or a number comparison."""
+
+    number: int
+    leaf: Leaf
+
+
+class NumberedPattern(NamedTuple):
+    """A subject pattern; the gate it is has the same number below zero."""
+
+    number: int
+    pattern: Pattern
+
+
+class Gone(NamedTuple):
+    """A matcher, a pattern or a subscription (``what`` is its id) that was removed."""
+
+    version: int
+    number: int
+    what: Leaf | Pattern | str
+
+
+class Candidate(NamedTuple):
+    """A subscription behind a gate: what must be known to decide whether it matches."""
+
+    number: int
+    pattern: int | None
+    """The number of its pattern, which must match if there is one."""
+    tree: str | None
+    """Its condition, which must hold if there is one: see ``parse_tree`` and ``tree_holds``."""
+    expires: float | None
+
+
+def matcher_page(transaction: Reader, after: int, limit: int) -> list[NumberedLeaf]:
+    """The distinct matchers and comparisons of all subscriptions."""
+    rows = transaction.execute(statements.MATCHERS_AFTER, (after, limit))
+    return [NumberedLeaf(number, row_leaf(text, key, kind)) for number, text, key, kind in rows]
+
+
+def pattern_page(transaction: Reader, after: int, limit: int) -> list[NumberedPattern]:
+    """The distinct subject patterns of all subscriptions."""
+    rows = transaction.execute(statements.PATTERNS_AFTER, (after, limit))
+    return [NumberedPattern(number, Pattern(text, dialect)) for number, text, dialect in rows]
+
+
+def gone_page(transaction: Reader, after: int, limit: int) -> list[Gone]:
+    """What was removed after a version."""
+    rows = transaction.execute(statements.GONE_AFTER, (after, limit))
+    return [Gone(version, number, _what(kind, text)) for version, kind, number, text in rows]
+
+
+def gate_page(transaction: Reader, gate: int, after: int, limit: int) -> list[Candidate]:
+    """The enabled subscriptions that are found by a matcher (its number) or by a subject pattern (below zero)."""
+    rows = transaction.execute(statements.SUBSCRIPTIONS_OF_GATE, (gate, after, limit))
+    return [Candidate(*row) for row in rows]
+
+
+def subscription_rows(transaction: Reader, numbers: Iterable[int]) -> list[StoredSubscription]:
+    """The subscriptions of these numbers, in their order; those that are gone are left out."""
+    return SubscriptionReader(transaction).numbered(numbers)
+
+
+def _what(kind: str, text: str) -> Leaf | Pattern | str:
+    if kind == "subscription":
+        return text
+    fields = json.loads(text)
+    return row_leaf(*fields) if kind == "matcher" else Pattern(*fields)

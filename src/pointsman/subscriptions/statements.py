@@ -1,0 +1,107 @@
+"""Every statement about wildcard subscriptions, as static text with parameters; a test asserts how each is planned."""
+
+from __future__ import annotations
+
+CONTROL_READ = """
+SELECT version, subscriptions, last_subscription, last_matcher, last_pattern FROM wildcard_control WHERE one = 1
+"""
+CONTROL_WRITE = """
+UPDATE wildcard_control SET version = ?, subscriptions = ?, last_subscription = ?, last_matcher = ?, last_pattern = ?
+WHERE one = 1
+"""
+
+# -- subscriptions
+
+SUBSCRIPTION_ADD = """
+INSERT INTO wildcard_subscription
+    (number, id, owner, pattern, condition, destinations, enabled, expires, description, created, version)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10)
+"""
+SUBSCRIPTION_CHANGE = """
+UPDATE wildcard_subscription SET id = ?2, owner = ?3, pattern = ?4, condition = ?5, destinations = ?6, enabled = ?7,
+    expires = ?8, description = ?9, version = ?10
+WHERE number = ?1
+"""
+SUBSCRIPTION_DELETE = "DELETE FROM wildcard_subscription WHERE number = ?"
+SUBSCRIPTION_FIND = "SELECT number, pattern, condition FROM wildcard_subscription WHERE id = ?"
+SUBSCRIPTION_BY_ID = """
+SELECT s.number, s.version, s.id, s.owner, s.destinations, p.text, p.dialect, s.condition, s.enabled, s.expires,
+    s.description
+FROM wildcard_subscription AS s LEFT JOIN wildcard_pattern AS p ON p.id = s.pattern WHERE s.id = ?
+"""
+SUBSCRIPTION_BY_NUMBER = """
+SELECT s.number, s.version, s.id, s.owner, s.destinations, p.text, p.dialect, s.condition, s.enabled, s.expires,
+    s.description
+FROM wildcard_subscription AS s LEFT JOIN wildcard_pattern AS p ON p.id = s.pattern WHERE s.number = ?
+"""
+SUBSCRIPTIONS_AFTER = """
+SELECT s.number, s.version, s.id, s.owner, s.destinations, p.text, p.dialect, s.condition, s.enabled, s.expires,
+    s.description
+FROM wildcard_subscription AS s LEFT JOIN wildcard_pattern AS p ON p.id = s.pattern
+WHERE s.number > ? ORDER BY s.number LIMIT ?
+"""
+SUBSCRIPTIONS_OF_OWNER = """
+SELECT s.number, s.version, s.id, s.owner, s.destinations, p.text, p.dialect, s.condition, s.enabled, s.expires,
+    s.description
+FROM wildcard_subscription AS s LEFT JOIN wildcard_pattern AS p ON p.id = s.pattern
+WHERE s.owner = ? AND s.number > ? ORDER BY s.number LIMIT ?
+"""
+SUBSCRIPTIONS_OF_MATCHER = """
+SELECT subscription FROM wildcard_use WHERE matcher = ?1 AND gate = 0 AND subscription > ?2
+UNION ALL
+SELECT subscription FROM wildcard_use WHERE matcher = ?1 AND gate = 1 AND subscription > ?2
+ORDER BY subscription LIMIT ?3
+"""
+SUBSCRIPTIONS_OF_GATE = """
+SELECT s.number, s.pattern, s.condition, s.expires
+FROM wildcard_use AS u CROSS JOIN wildcard_subscription AS s ON s.number = u.subscription
+WHERE u.matcher = ? AND u.gate = 1 AND u.subscription > ? ORDER BY u.subscription LIMIT ?
+"""
+CHANGES_AFTER = """
+SELECT version, iif(version = created, 'created', 'updated'), number, id FROM wildcard_subscription WHERE version > ?1
+UNION ALL
+SELECT version, 'deleted', number, text FROM wildcard_gone WHERE version > ?1 AND kind = 'subscription'
+ORDER BY version LIMIT ?2
+"""
+
+# -- matchers
+
+MATCHER_ANY = "SELECT 1 FROM wildcard_matcher LIMIT 1"
+MATCHER_FIND = "SELECT id, uses FROM wildcard_matcher WHERE text = ? AND key = ? AND kind = ?"
+MATCHER_ADD = "INSERT INTO wildcard_matcher (text, key, kind, id, uses) VALUES (?, ?, ?, ?, ?)"
+MATCHERS_USE = """
+UPDATE wildcard_matcher SET uses = uses + (value & 1048575) FROM carray(?) WHERE id = value >> 20
+"""
+"""The number of a matcher, and in the lower 20 bits how often it is used more."""
+MATCHER_LEAVE = "UPDATE wildcard_matcher SET uses = uses - 1 WHERE id = ? RETURNING uses, text, key, kind"
+MATCHER_DELETE = "DELETE FROM wildcard_matcher WHERE id = ?"
+MATCHER_READ = "SELECT text, key, kind FROM wildcard_matcher WHERE id = ?"
+MATCHERS_AFTER = "SELECT id, text, key, kind FROM wildcard_matcher WHERE id > ? ORDER BY id LIMIT ?"
+
+# -- subject patterns
+
+PATTERN_FIND = "SELECT id, uses FROM wildcard_pattern WHERE text = ? AND dialect = ?"
+PATTERN_ADD = "INSERT INTO wildcard_pattern (text, dialect, id, uses) VALUES (?, ?, ?, 0)"
+PATTERN_USE = "UPDATE wildcard_pattern SET uses = uses + ?2 WHERE id = ?1"
+PATTERN_LEAVE = "UPDATE wildcard_pattern SET uses = uses - 1 WHERE id = ? RETURNING uses, text, dialect"
+PATTERN_DELETE = "DELETE FROM wildcard_pattern WHERE id = ?"
+PATTERNS_AFTER = "SELECT id, text, dialect FROM wildcard_pattern WHERE id > ? ORDER BY id LIMIT ?"
+
+# -- uses
+
+USES_ADD = """
+INSERT INTO wildcard_use (matcher, gate, subscription)
+SELECT value >> 21, value >> 20 & 1, ?2 + (value & 1048575) FROM carray(?1)
+"""
+"""The number of a matcher, in bit 20 whether it is a gate, and below how far from a first subscription this one is."""
+USE_DELETE = "DELETE FROM wildcard_use WHERE matcher = ? AND gate IN (0, 1) AND subscription = ?"
+
+# -- what is gone
+
+GONE_ADD = "INSERT INTO wildcard_gone (version, kind, number, text) VALUES (?, ?, ?, ?)"
+GONE_AFTER = "SELECT version, kind, number, text FROM wildcard_gone WHERE version > ? ORDER BY version LIMIT ?"
+
+# -- large imports
+
+MORE_MEMORY = "PRAGMA cache_size = -200000"
+USUAL_MEMORY = "PRAGMA cache_size = -2000"

@@ -1,0 +1,205 @@
+"""Subscriptions are added, changed and removed, within one transaction of the file."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from pointsman.conditions import Condition
+from pointsman.errors import StoreError
+from pointsman.subscriptions import statements
+from pointsman.subscriptions.control import Changer, Control
+from pointsman.subscriptions.gates import Leaf, gates, leaf_weight, pattern_weight
+from pointsman.subscriptions.interning import Matchers, Patterns
+from pointsman.subscriptions.leaf_rows import leaf_row
+from pointsman.subscriptions.limits import Limits
+from pointsman.subscriptions.model import WildcardSubscription
+from pointsman.subscriptions.trees import parse_tree, tree_numbers, write_tree
+
+MOST_PENDING = 50_000
+"""Subscriptions that are written together."""
+_GATE = 1 << 20
+_MATCHER_BITS = 21
+
+
+class Storing:
+    """Changes of subscriptions; ``finish`` writes what is still to be written.
+
+    What is added is written in large pieces, ordered as the tables are, which is several times as quick as one by one.
+    """
+
+    def __init__(self, transaction: Changer, limits: Limits) -> None:
+        self._transaction = transaction
+        self._limits = limits
+        self.control = Control.read(transaction)
+        self._matchers = Matchers(transaction, self.control)
+        self._patterns = Patterns(transaction, self.control)
+        self._rows: list[tuple[Any, ...]] = []
+        self._base = 0
+        self._uses: list[int] = []
+        self._used: list[int] = []
+        self._used_patterns: list[int] = []
+        self._destinations: dict[tuple[str, ...], str] = {}
+
+    def add(self, subscription: WildcardSubscription) -> int:
+        """Adds a new one, and gives its number.
+
+        Raises ``InputError`` (``bad-subscription``) for one beyond the limits. That there is one of the same id already
+        (``StoreError``, ``subscription-exists``) is found when it is written.
+        """
+        self.control.last_subscription = number = self.control.last_subscription + 1
+        self.control.subscriptions += 1
+        if not self._rows:
+            self._base = number
+        self._rows.append(self._row(number, subscription))
+        if len(self._rows) == MOST_PENDING:
+            self.flush()
+        return number
+
+    def find(self, id: str) -> tuple[int, int | None, str | None] | None:
+        """The number, the number of the pattern and the tree of the one of this id; None if there is none."""
+        self.flush()
+        found: tuple[int, int | None, str | None] | None = self._transaction.first(statements.SUBSCRIPTION_FIND, (id,))
+        return found
+
+    def change(self, found: tuple[int, int | None, str | None], subscription: WildcardSubscription) -> None:
+        """Makes the one that ``find`` has found another; it keeps its number."""
+        number, pattern, tree = found
+        matchers = self._delete_uses(number, pattern, tree)
+        self._base = number
+        row = self._row(number, subscription)
+        self._transaction.execute(statements.SUBSCRIPTION_CHANGE, row)
+        self._flush_uses()
+        # Only now, so that what both have in common stays.
+        self._leave(matchers, pattern)
+
+    def remove(self, found: tuple[int, int | None, str | None], id: str) -> None:
+        """Removes the one that ``find`` has found, and the matchers and patterns that nobody else has."""
+        number, pattern, tree = found
+        matchers = self._delete_uses(number, pattern, tree)
+        self._transaction.execute(statements.SUBSCRIPTION_DELETE, (number,))
+        self.control.subscriptions -= 1
+        self._note_gone("subscription", number, id)
+        self._leave(matchers, pattern)
+
+    def finish(self) -> None:
+        """Writes what is still to be written; the last call."""
+        self.flush()
+        self.control.write(self._transaction)
+
+    def flush(self) -> None:
+        """Writes what was added. Raises ``StoreError`` (``subscription-exists``)."""
+        if not self._rows:
+            return
+        try:
+            self._transaction.executemany(statements.SUBSCRIPTION_ADD, self._rows)
+        except apsw.ConstraintError:
+            for row in self._rows:
+                found = self._transaction.first(statements.SUBSCRIPTION_FIND, (row[1],))
+                if found is not None and found[0] != row[0]:
+                    raise StoreError("subscription-exists", f"there is a subscription {row[1]!r} already") from None
+            raise
+        self._rows.clear()
+        self._flush_uses()
+
+    def _flush_uses(self) -> None:
+        self._matchers.flush(self._used)
+        self._patterns.flush(self._used_patterns)
+        if self._uses:
+            packed = array("q", sorted(self._uses))
+            self._transaction.execute(statements.USES_ADD, (apsw.carray(packed), self._base))
+        self._used.clear()
+        self._used_patterns.clear()
+        self._uses.clear()
+
+    def _row(self, number: int, subscription: WildcardSubscription) -> tuple[Any, ...]:
+        offset = number - self._base
+        pattern = None if subscription.pattern is None else self._patterns.number(subscription.pattern)
+        opening: Sequence[int] = ()
+        tree = None
+        used: dict[int, None] = {}
+        if subscription.condition is not None:
+            tree = self._tree(subscription.condition, used)
+        if subscription.enabled:
+            opening = self._gates(subscription, pattern, used)
+        if pattern is not None:
+            self._used_patterns.append(pattern)
+            if -pattern in opening:
+                self._uses.append(-pattern << _MATCHER_BITS | _GATE | offset)
+        self._used.extend(used)
+        self._uses.extend([each << _MATCHER_BITS | (each in opening and _GATE) | offset for each in used])
+        return (
+            number,
+            subscription.id,
+            subscription.owner,
+            pattern,
+            tree,
+            self._names(subscription.destinations),
+            subscription.enabled,
+            subscription.expires,
+            subscription.description or None,
+            self.control.next_version(),
+        )
+
+    def _tree(self, condition: Condition, used: dict[int, None]) -> str:
+        """The tree of a condition; the numbers of its matchers are noted as used."""
+        self._limits.check(condition)
+        matchers = self._matchers
+
+        def number(leaf: Leaf) -> int:
+            found = matchers.number(leaf_row(leaf))
+            used[found] = None
+            return found
+
+        return write_tree(condition, number)
+
+    def _gates(self, subscription: WildcardSubscription, pattern: int | None, used: dict[int, None]) -> Sequence[int]:
+        """The numbers of the gates: those of matchers, or that of the pattern if it lets fewer through."""
+        condition = subscription.condition
+        if condition is None or (pattern is None and len(used) == 1):
+            return tuple(used) if pattern is None else (-pattern,)
+        matchers = self._matchers
+        found = gates(condition, lambda leaf: matchers.uses[matchers.number(leaf_row(leaf))])
+        if found is None:
+            return () if pattern is None else (-pattern,)
+        numbers = [matchers.number(leaf_row(leaf)) for leaf in found]
+        if pattern is None or subscription.pattern is None:
+            return numbers
+        weight = sum(leaf_weight(leaf, matchers.uses[number]) for leaf, number in zip(found, numbers, strict=True))
+        return (-pattern,) if pattern_weight(subscription.pattern, self._patterns.uses[pattern]) < weight else numbers
+
+    def _names(self, destinations: tuple[str, ...]) -> str:
+        text = self._destinations.get(destinations)
+        if text is None:
+            if len(self._destinations) > MOST_PENDING:
+                self._destinations.clear()
+            text = self._destinations[destinations] = json.dumps(destinations, ensure_ascii=False)
+        return text
+
+    def _delete_uses(self, number: int, pattern: int | None, tree: str | None) -> list[int]:
+        matchers = [] if tree is None else list(dict.fromkeys(tree_numbers(parse_tree(tree))))
+        gates_too = matchers if pattern is None else [*matchers, -pattern]
+        self._transaction.executemany(statements.USE_DELETE, [(each, number) for each in gates_too])
+        return matchers
+
+    def _leave(self, matchers: list[int], pattern: int | None) -> None:
+        """One user less; what has none left is removed."""
+        for each in matchers:
+            uses, text, key, kind = self._transaction.first(statements.MATCHER_LEAVE, (each,))
+            if not uses:
+                self._transaction.execute(statements.MATCHER_DELETE, (each,))
+                self._note_gone("matcher", each, json.dumps((text, key, kind)))
+                self._matchers.forget((text, key, kind))
+        if pattern is not None:
+            uses, text, dialect = self._transaction.first(statements.PATTERN_LEAVE, (pattern,))
+            if not uses:
+                self._transaction.execute(statements.PATTERN_DELETE, (pattern,))
+                self._note_gone("pattern", pattern, json.dumps((text, dialect)))
+                self._patterns.forget((text, dialect))
+
+    def _note_gone(self, kind: str, number: int, text: str) -> None:
+        self._transaction.execute(statements.GONE_ADD, (self.control.next_version(), kind, number, text))
