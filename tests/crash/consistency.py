@@ -12,7 +12,8 @@ from pointsman.store.statements import CONTROL_READ
 VIEWS = """
 CREATE TEMP VIEW open AS
     SELECT sequence, subscription, via FROM ready UNION ALL SELECT sequence, subscription, via FROM leased
-    UNION ALL SELECT sequence, subscription, via FROM delayed;
+    UNION ALL SELECT sequence, subscription, via FROM delayed
+    UNION ALL SELECT sequence, 0, 0 FROM message WHERE sequence > (SELECT sequence FROM control);
 CREATE TEMP VIEW delivery AS SELECT * FROM open UNION ALL SELECT sequence, subscription, via FROM dead;
 """
 RULES = {

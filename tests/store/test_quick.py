@@ -5,17 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pointsman.store import schema
+from pointsman.store.doctor.diagnosing import diagnose
+from pointsman.store.lookup import sizes
 from pointsman.store.queue import Queue
+from pointsman.store.quick import UNLISTED as UNLISTED_AT_MOST
 from pointsman.store.quick import Quick
 from pointsman.store.request import Operation
 from pointsman.store.statements import CONTROL_READ
+from pointsman.store.statements import UNLISTED as COUNT_UNLISTED
 from tests.store.clock import Clock
 
 TABLES = ("key", "message", "ready", "leased", "delayed", "dead", "pending", "finished", "subscription")
+UNLISTED = """
+SELECT 0, priority, sequence, 0, key, 0, NULL, NULL FROM message WHERE sequence > (SELECT sequence FROM control)
+"""
 STEPS = st.lists(st.sampled_from(["put", "put", "put", "text", "metadata", "pop", "ack", "nack", "later", "back"]))
 
 
@@ -33,11 +42,12 @@ def count_long(queue: Queue) -> list[int]:
 
 
 def content(queue: Queue) -> dict[str, list[Any]]:
-    """Everything that is in the file, but for tokens."""
+    """Everything that is in the file, but for tokens; what is ready whether it is listed yet or not."""
     with queue.store.read() as connection:
         found = {table: list(connection.execute(f"SELECT * FROM {table}")) for table in TABLES}  # noqa: S608
         found["leased"] = [(*row[:4], *row[5:]) for row in found["leased"]]
-        return found | {"control": list(connection.execute(CONTROL_READ))}
+        found["ready"] = sorted([*found["ready"], *connection.execute(UNLISTED)])
+        return found | {"control": [row[:-1] for row in connection.execute(CONTROL_READ)]}
 
 
 def play(queue: Queue, clock: Clock, steps: list[str]) -> list[Any]:
@@ -160,3 +170,46 @@ def test_the_number_of_commits_counts_what_was_put_quickly(tmp_path: Path) -> No
         assert (commits, sequence) == (10, 10)
         assert queue.store._mark is not None
         assert queue.store._mark.read() == (10, 10)
+
+
+def test_what_is_put_quickly_is_seen_before_anybody_lists_it(tmp_path: Path) -> None:
+    """By all who look, in this process and in others; a higher priority that came later is taken first."""
+    with Queue(tmp_path / "queue.db") as queue, Queue(tmp_path / "queue.db") as other:
+        ids = [queue.put(b"%d" % number, "orders.books", priority=9 - number % 3) for number in range(9)]
+        for each in (queue, other):
+            assert each.size().ready == 9
+            assert each.status(ids[-1]) == "ready"
+            assert sizes(each.store)[""][0] == 9
+        assert [message.data for message in other.peek(count=3)] == [b"2", b"5", b"8"]
+        queue.put(b"first", "orders.books", priority=1)
+        found = other.pop("orders.*")
+        assert found is not None
+        assert found.data == b"first"
+        assert diagnose(tmp_path / "queue.db").healthy
+
+
+def test_not_many_are_ever_to_be_listed(tmp_path: Path) -> None:
+    """So that whoever lists them is not kept long."""
+    with Queue(tmp_path / "queue.db", durability="normal") as queue:
+        for _ in range(UNLISTED_AT_MOST * 2 + 10):
+            queue.put(b"x", "orders.books")
+        with queue.store.read() as connection:
+            assert next(iter(connection.execute(COUNT_UNLISTED)))[0] <= UNLISTED_AT_MOST
+
+
+def test_a_file_of_the_first_version_lists_nothing_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There, every message had its delivery listed, though it was younger than what was last written of the whole."""
+    path = tmp_path / "queue.db"
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "STEPS", schema.STEPS[:1])
+        patch.setattr(schema, "VERSION", 1)
+        with Queue(path) as queue:
+            queue.put_many([(b"x", "orders.books")] * 5)
+    connection = apsw.Connection(str(path))
+    connection.execute("UPDATE control SET sequence = sequence - 2, unfinished = unfinished - 2, commits = commits - 1")
+    connection.close()
+    with Queue(path) as queue:
+        assert len(queue.pop_many(3)) == 3
+        queue.put(b"x", "orders.books")
+        assert len(queue.pop_many(100)) == 3
+        assert queue.unfinished == 6

@@ -10,6 +10,7 @@ from typing import Any
 from pointsman.bench.queue_contenders import LEASE, Contender, Execute
 from pointsman.store import schema
 from pointsman.store.connection import open_connection
+from pointsman.store.statements import QUICK_LIST, QUICK_LISTED
 
 RAW, RAW_ONE = "raw apsw, same inserts", "raw apsw, one table"
 CHECKSUM = 0x7FFFFFFF
@@ -19,17 +20,10 @@ SECOND = 1_000_000
 KEY_ADD = "INSERT INTO key (text) VALUES (?) RETURNING id"
 KEY_KNOW = "INSERT OR IGNORE INTO key (text) VALUES (?)"
 CONTROL_PUT = """
-UPDATE control SET (commits, sequence, unfinished, time) = (
-    SELECT commits + 1 + added, sequence + added + ?1, unfinished + added + ?1, ?2
-    FROM (SELECT max((SELECT coalesce(max(m.sequence), 0) FROM message AS m) - control.sequence, 0) AS added)
-) WHERE one = 1 RETURNING sequence
+UPDATE control SET commits = commits + 1, sequence = sequence + ?1, unfinished = unfinished + ?1, time = ?2
+WHERE one = 1 RETURNING sequence
 """
-CONTROL_ACK = """
-UPDATE control SET (commits, sequence, unfinished, time) = (
-    SELECT commits + 1 + added, sequence + added, unfinished + added - ?1, ?2
-    FROM (SELECT max((SELECT coalesce(max(m.sequence), 0) FROM message AS m) - control.sequence, 0) AS added)
-) WHERE one = 1
-"""
+CONTROL_ACK = "UPDATE control SET commits = commits + 1, unfinished = unfinished - ?1, time = ?2 WHERE one = 1"
 NEXT_MESSAGE = "SELECT 1 + max(sequence, (SELECT coalesce(max(sequence), 0) FROM message)) FROM control"
 MESSAGE_ADD = "INSERT INTO message (sequence, key, priority, time, checksum, body) VALUES (?, ?, 5, ?, ?, ?)"
 READY_ADD = "INSERT INTO ready (subscription, priority, sequence, via, key, attempts) VALUES (0, 5, ?, 0, ?, 0)"
@@ -123,20 +117,29 @@ class RawSame(Raw):
         return None
 
     def put_many(self, items: Sequence[Any]) -> object:
-        """The keys that are new, the messages, the deliveries, and the control row."""
+        """The keys that are new and the messages; for more than one, the deliveries and the control row."""
         execute, executemany, numbers = self._execute, self._executemany, self._numbers
         now = int(time() * SECOND)
         execute("BEGIN IMMEDIATE")
-        # As the project's queue does, which need not write the row for one message.
+        # As the project's queue does, which leaves the rest to who takes it when it puts one message.
+        if len(items) > 1:
+            self._list()
         last = next(execute(*(CONTROL_PUT, (len(items), now)) if len(items) > 1 else (NEXT_MESSAGE,)))[0]
         new = [*dict.fromkeys(key for _, key in items if key not in numbers)]
         if new:
             numbers.update(zip(new, (row[0] for row in executemany(KEY_ADD, [(key,) for key in new])), strict=True))
         rows = [(number, numbers[item[1]], item[0]) for number, item in enumerate(items, last - len(items) + 1)]
         executemany(MESSAGE_ADD, [(sequence, key, now, CHECKSUM, body) for sequence, key, body in rows])
-        executemany(READY_ADD, [(sequence, key) for sequence, key, _ in rows])
+        if len(items) > 1:
+            executemany(READY_ADD, [(sequence, key) for sequence, key, _ in rows])
         execute("COMMIT")
         return None
+
+    def _list(self) -> None:
+        """The deliveries of the messages that were put one by one."""
+        self._execute(QUICK_LIST)
+        if self._connection.changes():
+            self._execute(QUICK_LISTED)
 
     def pop_many(self, count: int) -> list[Any]:
         """The first deliveries with their messages, moved from ready to leased."""
@@ -144,6 +147,7 @@ class RawSame(Raw):
         now = int(time() * SECOND)
         until = now + int(LEASE) * SECOND
         execute("BEGIN IMMEDIATE")
+        self._list()
         found = [(*row, until) for row in execute(READY_FIRST, (count,))]
         if found:
             execute(LEASE_FIRST, (until, now, count))

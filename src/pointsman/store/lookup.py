@@ -62,14 +62,26 @@ def peek(store: Store, pattern: Pattern | None, subscription: str | None, count:
             number = known.find(subscription).id
         elif pattern is not None:
             number = known.by_pattern.get((str(pattern), pattern.dialect.name))
+        # Before the others: what is listed in between comes twice, and is noticed.
+        unlisted = [] if number else list(connection.execute(statements.READY_UNLISTED))
         if number is None and pattern is not None:
+            unlisted = [row for row in unlisted if matches(pattern, row[1])]
             interest = Interest(pattern, 0)
             interest.catch_up(connection)
             rows = _ready_of(connection, interest.keys, count)
         else:
             rows = list(connection.execute(statements.READY_FIRST, (number, count)))
-    found = [as_stored(row, (number or MAIN, 0, 0, store.file)) for row in rows]
+    places = {(row[3], row[0], row[10]): row for row in (*unlisted, *rows)}
+    found = [as_stored(places[place], (number or MAIN, 0, 0, store.file)) for place in sorted(places)[:count]]
     return [each._replace(attempts=each.attempts - 1) for each in found]
+
+
+def list_new(store: Store) -> None:
+    """Has the deliveries of new messages listed, if there are any, for one who reads them in their order."""
+    with store.read() as connection:
+        unlisted = next(iter(connection.execute(statements.UNLISTED)))[0]
+    if unlisted:
+        store.write(lambda transaction: transaction.list_new())
 
 
 def _ready_of(connection: Connection, keys: set[int], count: int) -> list[tuple[Any, ...]]:
@@ -131,6 +143,8 @@ def status(store: Store, id: str) -> str | None:
         message = None if sequence is None else read_message(store, connection, sequence)
         if message is None or sequence is None:
             return None
+        if sequence > Transaction(connection, store.settings.clock).listed:
+            return "ready"
         places = (
             ("ready", statements.READY_OF, (message.priority, sequence)),
             ("delayed", statements.DELAYED_OF, (sequence,)),
@@ -183,7 +197,7 @@ def sizes(store: Store) -> dict[str, tuple[int, int, int, int]]:
         counts = {number: [0, 0, 0, 0] for number in sorted(known)}
         for status, number, count in connection.execute(statements.COUNT_EACH):
             if number in counts:
-                counts[number][status] = count
+                counts[number][status] += count
     return {known[number].name: (each[0], each[1], each[2], each[3]) for number, each in counts.items()}
 
 

@@ -97,6 +97,7 @@ def of_connection(store: Store, connection: apsw.Connection) -> Outbox:
             store.forget()
             try:
                 transaction = Transaction(connection, store.settings.clock)
+                transaction.list_new()
                 result = operation(transaction)
                 transaction.finish()
             finally:

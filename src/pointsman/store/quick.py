@@ -1,12 +1,13 @@
 """The quick way for what is done most: one message put, taken or acknowledged, in a statement that is a transaction.
 
-It is taken when nothing is in the way: nobody else has written since this process did, the key is known, the message
-goes to the queue itself, nothing else is due. Where something is, a step gives None and has changed nothing; then the
-long way is taken, which finds out all of that by itself. Both leave the same rows.
+It is taken when nothing is in the way: the key is known, the message goes to the queue itself, nothing else is due.
+Where something is, a step gives None and has changed nothing; then the long way is taken, which finds out all of that
+by itself. Both come to the same.
 
 ``control`` has the number of commits. As long as that is the one this process has last seen there, and no message came
 since that it does not know of, everything else in it is as this process knows it too. A put does not even write it:
-``CONTROL_READ`` adds the messages that are younger than it.
+``CONTROL_READ`` adds the messages that are younger than it. Nor does a put list the delivery: whoever needs the
+deliveries in their order lists those of all messages that are younger than ``control``, at once, and writes it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from pointsman.store.writer import Writer
 
 MINUTE = 60 * SECOND
 """How long messages may be put before ``control`` is written again; the statements know it too."""
+UNLISTED = 1000
+"""How many messages may be put before somebody lists their deliveries, so that this takes nobody long."""
 Told = Callable[[int, int, bool], None]
 """Is told of a commit: its number, that of the last message, and whether somebody may be waiting for it."""
 
@@ -59,14 +62,21 @@ class Quick:
         self._commits = -1
         self._sequence = self._time = self._latest = self._shift = self._unfinished = 0
         self._version = self._keys_version = -1
+        self._listed = 0
 
     def note(self, transaction: Transaction) -> None:
         """Takes up what a transaction has written that went the long way."""
         self._is_alone = transaction.commits == self._commits + 1
-        self._written = self._commits = transaction.commits
-        self._sequence = transaction.sequence
-        self._time = transaction.now
+        self._know(transaction)
         self._latest = transaction.now + MINUTE
+
+    def _know(self, transaction: Transaction) -> None:
+        """Takes up what a transaction says of the file."""
+        self._commits = transaction.commits
+        self._written = transaction.commits - (transaction.sequence - transaction.listed)
+        self._sequence = transaction.sequence
+        self._listed = transaction.listed
+        self._time = transaction.now
         self._shift = transaction.shift
         self._unfinished = transaction.unfinished
         self._version = transaction.subscriptions
@@ -74,7 +84,7 @@ class Quick:
 
     def put(self, draft: Draft) -> int | None:
         """Puts a message, and gives its number."""
-        if not self._is_alone or draft.id is not None or draft.delay is not None:
+        if self._version < 0 or draft.id is not None or draft.delay is not None:
             return None
         return self._writer.run_alone(self._put, draft)
 
@@ -87,12 +97,31 @@ class Quick:
         return self._writer.run_alone(self._done, message) if self._is_alone else None
 
     def _put(self, connection: apsw.Connection, draft: Draft) -> int | None:
+        sequence = self._add(connection, draft) if self._is_alone else self._add_among_others(connection, draft)
+        if sequence is not None:
+            self._told(self._commits, sequence, True)
+        return sequence
+
+    def _add_among_others(self, connection: apsw.Connection, draft: Draft) -> int | None:
+        """As others write too, it is first read what they wrote."""
+        connection.execute(statements.BEGIN)
+        transaction = Transaction(connection, self._clock)
+        is_alone = transaction.commits == self._commits
+        self._know(transaction)
+        self._latest = transaction.now + MINUTE
+        sequence = None if transaction.is_shifted else self._add(connection, draft)
+        self._is_alone = False
+        connection.execute(statements.COMMIT)
+        self._is_alone = is_alone
+        return sequence
+
+    def _add(self, connection: apsw.Connection, draft: Draft) -> int | None:
         key = draft.routing_key
         number = self._keys.find(key, self._keys_version)
         now = int(self._clock() * SECOND) + self._shift
         if number is None or self._unfinished >= self._room or not self._time <= now <= self._latest:
             return None
-        if not self._goes_to_main(str(key)):
+        if self._sequence - self._listed >= UNLISTED or not self._goes_to_main(str(key)):
             return None
         sequence = self._sequence + 1
         row = message_row(draft, sequence, now, str(key), self._settings.max_bytes)
@@ -101,13 +130,13 @@ class Quick:
             return None
         self._sequence, self._time = sequence, now
         self._unfinished += 1
-        self._told(self._commits, sequence, True)
         return sequence
 
     def _take(self, connection: apsw.Connection, asked: tuple[int, int]) -> StoredMessage | None:
         subscription, lease = asked
         now = int(self._clock() * SECOND) + self._shift
         connection.execute(statements.BEGIN)
+        self._list(connection)
         found = self._taker.look(connection, subscription, now, lease)
         if found is not None:
             known = (self._shift, self._subscriptions.version, now, found.until, found.token)
@@ -119,24 +148,31 @@ class Quick:
         connection.execute(statements.COMMIT)
         return found
 
+    def _list(self, connection: apsw.Connection) -> None:
+        """Lists the deliveries of new messages, within a transaction."""
+        connection.execute(statements.QUICK_LIST)
+        if connection.changes():
+            # If the transaction is undone, control is not what is known of it here, and the next step finds that out.
+            commits = next(iter(connection.execute(statements.QUICK_LISTED)))[0]
+            self._is_alone = self._is_alone and commits == self._commits
+            self._written, self._listed = commits, self._sequence
+
     def _done(self, connection: apsw.Connection, message: StoredMessage) -> bool | None:
         now = int(self._clock() * SECOND) + self._shift
         if now < self._time:
             return None
-        commits, unfinished = self._commits + 1, self._unfinished - 1
-        known = (self._written, self._sequence, commits, unfinished, now)
+        known = (self._written, self._sequence, now)
         receipt = (message.until, message.subscription, message.sequence, message.via, message.token)
         if not self._commit(connection, statements.QUICK_DONE, known + receipt):
             return None
-        self._written, self._unfinished = commits, unfinished
+        self._written += 1
+        self._unfinished -= 1
         self._time, self._latest = now, now + MINUTE
-        self._told(commits, self._sequence, False)
+        self._told(self._commits, self._sequence, False)
         return True
 
     def _commit(self, connection: apsw.Connection, statement: str, parameters: tuple[Any, ...]) -> bool:
         """Runs a statement that is a transaction by itself; False if it found something in the way."""
-        if not self._is_alone:
-            return False
         # Until it is known that it was committed, it is not known what the file says.
         self._is_alone = False
         try:

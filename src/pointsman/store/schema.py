@@ -5,7 +5,8 @@
     message        what was put; never changed afterwards
     subscription   who gets messages; number 0 is the queue itself, the main line
     via            names of the routes that deliveries came by, each stored once
-    ready          deliveries that can be taken, in the order in which they are
+    ready          deliveries that can be taken, in the order in which they are; but for those of messages that are
+                   younger than control, which are listed by the next who needs them (see ``quick.py``)
     leased         deliveries that a consumer has taken, until their time runs out
     delayed        deliveries that become ready at their time
     dead           deliveries that are given up, and why
@@ -13,6 +14,7 @@
     finished       messages whose deliveries are all done
     seen           ids of messages that were pruned, for as long as their repetition is noticed
     state          what routing remembers: sagas, gatherers, breakers, balance positions
+    wildcard_...   wildcard subscriptions, see ``wildcard_tables.py``
 
 A delivery is a row of exactly one of ready, leased, delayed and dead, named by subscription, message and via. Times are
 whole microseconds of the queue's own time (see ``transaction.py``).
@@ -20,9 +22,11 @@ whole microseconds of the queue's own time (see ``transaction.py``).
 
 from __future__ import annotations
 
+from pointsman.store.wildcard_tables import WILDCARD_TABLES
+
 APPLICATION = 0x506F696E
 """Marks an SQLite file as a queue: ``Poin``."""
-VERSION = 1
+VERSION = 3
 
 FIRST = """
 CREATE TABLE control (
@@ -128,7 +132,16 @@ CREATE TABLE state (
 CREATE INDEX state_by_due ON state (due) WHERE due IS NOT NULL;
 """
 
-STEPS: tuple[str, ...] = (FIRST,)
+ALL_LISTED = """
+UPDATE control SET (commits, sequence, time, unfinished) = (
+    SELECT control.commits + m.sequence - control.sequence, m.sequence,
+        max(control.time, min(m.time, control.time + 60000000)), control.unfinished + m.sequence - control.sequence
+    FROM message AS m WHERE m.sequence = (SELECT max(sequence) FROM message)
+) WHERE one = 1 AND sequence < (SELECT max(sequence) FROM message);
+"""
+"""Version 2: messages younger than control have their deliveries to come; those of version 1 have them already."""
+
+STEPS: tuple[str, ...] = (FIRST, ALL_LISTED, WILDCARD_TABLES)
 """What takes a file from version n to n + 1; the steps of the past are never changed."""
 
 READY_BY_KEY = """
@@ -147,8 +160,6 @@ CREATE TEMP TRIGGER quick_put INSTEAD OF INSERT ON quick_put BEGIN
     INSERT INTO message (sequence, key, priority, time, checksum, expires, id, metadata, envelope, body)
     VALUES (NEW.sequence, NEW.key, NEW.priority, NEW.time, NEW.checksum, NEW.expires, NEW.id, NEW.metadata,
         NEW.envelope, NEW.body);
-    INSERT INTO ready (subscription, priority, sequence, via, key, attempts)
-    VALUES (0, NEW.priority, NEW.sequence, 0, NEW.key, 0);
 END;
 CREATE TEMP VIEW quick_take AS SELECT NULL AS shift, NULL AS subscriptions, NULL AS time, NULL AS until, NULL AS token,
     NULL AS subscription, NULL AS priority, NULL AS sequence, NULL AS via;
@@ -167,10 +178,10 @@ CREATE TEMP TRIGGER quick_take INSTEAD OF INSERT ON quick_take BEGIN
     WHERE subscription = NEW.subscription AND priority = NEW.priority AND sequence = NEW.sequence AND via = NEW.via;
     SELECT RAISE(ABORT, 'it is not where it is listed') WHERE changes() = 0;
 END;
-CREATE TEMP VIEW quick_done AS SELECT NULL AS written, NULL AS last, NULL AS commits, NULL AS unfinished,
-    NULL AS time, NULL AS until, NULL AS subscription, NULL AS sequence, NULL AS via, NULL AS token;
+CREATE TEMP VIEW quick_done AS SELECT NULL AS written, NULL AS last, NULL AS time, NULL AS until,
+    NULL AS subscription, NULL AS sequence, NULL AS via, NULL AS token;
 CREATE TEMP TRIGGER quick_done INSTEAD OF INSERT ON quick_done BEGIN
-    UPDATE control SET commits = NEW.commits, sequence = NEW.last, time = NEW.time, unfinished = NEW.unfinished
+    UPDATE control SET commits = commits + 1, time = NEW.time, unfinished = unfinished - 1
     WHERE one = 1 AND commits = NEW.written AND NOT EXISTS (SELECT 1 FROM message WHERE sequence > NEW.last);
     SELECT RAISE(ABORT, 'somebody else has written') WHERE changes() = 0;
     DELETE FROM leased WHERE until = NEW.until AND subscription = NEW.subscription AND sequence = NEW.sequence

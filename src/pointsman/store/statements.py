@@ -35,10 +35,13 @@ CONTROL_FILE = "SELECT file, dialect FROM control"
 CONTROL_READ = """
 SELECT c.commits + coalesce(max(m.sequence - c.sequence, 0), 0), max(c.sequence, coalesce(m.sequence, 0)),
     max(c.time, min(coalesce(m.time, 0), c.time + 60000000)), c.shift,
-    c.unfinished + coalesce(max(m.sequence - c.sequence, 0), 0), c.subscriptions, c.keys, c.returned
+    c.unfinished + coalesce(max(m.sequence - c.sequence, 0), 0), c.subscriptions, c.keys, c.returned, c.sequence
 FROM control AS c LEFT JOIN message AS m ON m.sequence = (SELECT max(sequence) FROM message) WHERE c.one = 1
 """
-"""The row, and what was put since by the quick way, which writes messages only: one a commit, for a minute at most."""
+"""The row, and what was put since by the quick way, which writes messages only: one a commit, for a minute at most.
+
+The last column is the number up to which the deliveries of messages are listed.
+"""
 CONTROL_WRITE = """
 UPDATE control SET commits = ?, sequence = ?, time = ?, shift = ?, unfinished = ?, subscriptions = ?, keys = ?,
     returned = ? WHERE one = 1
@@ -93,12 +96,22 @@ INSERT INTO ready (subscription, priority, sequence, via, key, attempts, note, e
 READY_ADD_MAIN = """
 INSERT INTO ready (subscription, priority, sequence, via, key, attempts) VALUES (0, 5, ?, 0, ?, 0)
 """
+READY_ADD_NEW = """
+INSERT OR IGNORE INTO ready (subscription, priority, sequence, via, key, attempts)
+SELECT 0, priority, sequence, 0, key, 0 FROM message WHERE sequence > ?
+"""
 READY_FIRST = """
 SELECT r.sequence, k.text, m.body, r.priority, m.time, m.expires, m.metadata, m.envelope, m.checksum, m.id, r.via,
     r.attempts + 1, r.note, r.error
 FROM ready AS r LEFT JOIN message AS m ON m.sequence = r.sequence LEFT JOIN key AS k ON k.id = r.key
 WHERE r.subscription = ? ORDER BY r.priority, r.sequence, r.via LIMIT ?
 """
+READY_UNLISTED = """
+SELECT m.sequence, k.text, m.body, m.priority, m.time, m.expires, m.metadata, m.envelope, m.checksum, m.id, 0, 1, NULL,
+    NULL
+FROM message AS m LEFT JOIN key AS k ON k.id = m.key WHERE m.sequence > (SELECT sequence FROM control WHERE one = 1)
+"""
+"""A thousand at most (see ``quick.py``)."""
 READY_ONE = """
 SELECT r.sequence, k.text, m.body, r.priority, m.time, m.expires, m.metadata, m.envelope, m.checksum, m.id, r.via,
     r.attempts + 1, r.note, r.error
@@ -173,9 +186,20 @@ INSERT INTO quick_take (shift, subscriptions, time, until, token, subscription, 
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 QUICK_DONE = """
-INSERT INTO quick_done (written, last, commits, unfinished, time, until, subscription, sequence, via, token)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO quick_done (written, last, time, until, subscription, sequence, via, token) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
+QUICK_LIST = """
+INSERT OR IGNORE INTO ready (subscription, priority, sequence, via, key, attempts)
+SELECT 0, priority, sequence, 0, key, 0 FROM message WHERE sequence > (SELECT sequence FROM control WHERE one = 1)
+"""
+QUICK_LISTED = """
+UPDATE control SET (commits, sequence, time, unfinished) = (
+    SELECT control.commits + m.sequence - control.sequence, m.sequence,
+        max(control.time, min(m.time, control.time + 60000000)), control.unfinished + m.sequence - control.sequence
+    FROM message AS m WHERE m.sequence = (SELECT max(sequence) FROM message)
+) WHERE one = 1 RETURNING commits
+"""
+UNLISTED = "SELECT count(*) FROM message WHERE sequence > (SELECT sequence FROM control WHERE one = 1)"
 
 # -- delayed
 
@@ -271,12 +295,17 @@ ORDER BY kind, name, correlation_id LIMIT ?
 
 # -- counting; these go over what they count
 
-COUNT_READY = "SELECT count(*) FROM ready WHERE ?1 IS NULL OR subscription = ?1"
+COUNT_READY = """
+SELECT (SELECT count(*) FROM ready WHERE ?1 IS NULL OR subscription = ?1)
+    + (SELECT count(*) FROM message
+        WHERE (?1 IS NULL OR ?1 = 0) AND sequence > (SELECT sequence FROM control WHERE one = 1))
+"""
 COUNT_DELAYED = "SELECT count(*) FROM delayed WHERE ?1 IS NULL OR subscription = ?1"
 COUNT_LEASED = "SELECT count(*) FROM leased WHERE ?1 IS NULL OR subscription = ?1"
 COUNT_DEAD = "SELECT count(*) FROM dead WHERE ?1 IS NULL OR subscription = ?1"
 COUNT_EACH = """
 SELECT 0, subscription, count(*) FROM ready GROUP BY subscription
+UNION ALL SELECT 0, 0, count(*) FROM message WHERE sequence > (SELECT sequence FROM control WHERE one = 1)
 UNION ALL SELECT 1, subscription, count(*) FROM delayed GROUP BY subscription
 UNION ALL SELECT 2, subscription, count(*) FROM leased GROUP BY subscription
 UNION ALL SELECT 3, subscription, count(*) FROM dead GROUP BY subscription

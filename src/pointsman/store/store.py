@@ -23,6 +23,7 @@ from pointsman.store.mark import Mark, MarkFile, mark_path, parse_mark
 from pointsman.store.putting import PutSettings, Putter
 from pointsman.store.quick import Quick
 from pointsman.store.request import Operation, Request, Result
+from pointsman.store.room import Room
 from pointsman.store.settings import QueueSettings
 from pointsman.store.settling import Settler
 from pointsman.store.subscriptions import Subscriptions
@@ -66,7 +67,10 @@ class Store:
         self._bell = Bell(None if self.path == MEMORY else self.path, self._mark or OwnBoard())
         self._reader: apsw.Connection | None = None
         self._reading = Lock()
-        self.writer = Writer(connection, self.path, settings.clock, self._committed, self.forget)
+        # Who does not wait for the disk gains nothing from it.
+        has_room = settings.durability == "full" and self.path != MEMORY
+        self._room = Room(connection, self.path) if has_room else None
+        self.writer = Writer(connection, self.path, settings.clock, self._committed, self.forget, self._room)
         self.keys = Keys(self.dialect)
         self.subscriptions = Subscriptions(self.dialect)
         self.interests = Interests()
@@ -205,6 +209,8 @@ class Store:
             try:
                 connection = open_connection(self.path, self.settings.durability, self.settings.busy_timeout)
                 self.writer.connection = connection
+                if self._room is not None:
+                    self._room.watch(connection)
                 prepare_quick(connection, self.path)
             except StoreError:
                 self._closed = True

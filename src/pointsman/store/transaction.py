@@ -37,6 +37,7 @@ class Transaction:
         "is_shifted",
         "keys",
         "leasing",
+        "listed",
         "now",
         "returned",
         "sequence",
@@ -59,6 +60,7 @@ class Transaction:
             self.subscriptions,
             self.keys,
             self.returned,
+            self.listed,
         ) = next(iter(connection.execute(statements.CONTROL_READ, ())))
         now = int(clock() * SECOND) + self.shift
         self.is_shifted = now < self.time - SECOND
@@ -80,6 +82,12 @@ class Transaction:
         """
         return self.is_shifted or changes != self.leasing or (changes > 0 and self.now > self.time + SECOND)
 
+    def list_new(self) -> None:
+        """Lists the deliveries of the messages that were put the quick way, which lists none; before all else."""
+        if self.listed < self.sequence:
+            self.execute(statements.READY_ADD_NEW, (self.listed,))
+            self.listed = self.sequence
+
     def first(self, statement: str, parameters: Row = ()) -> Any:
         """The first row; None if there is none."""
         return next(iter(self.execute(statement, parameters)), None)
@@ -99,6 +107,7 @@ class Transaction:
     def finish(self) -> None:
         """Writes what the next transaction reads first; the last thing before the commit."""
         self.commits += 1
+        self.listed = self.sequence
         self.execute(
             statements.CONTROL_WRITE,
             (

@@ -22,6 +22,7 @@ from pointsman.errors import StoreError
 from pointsman.store import statements
 from pointsman.store.connection import as_store_error, translated
 from pointsman.store.request import Group, Operation, Request, Result
+from pointsman.store.room import Room
 from pointsman.store.transaction import Transaction
 
 Given = TypeVar("Given")
@@ -39,8 +40,10 @@ class Writer:
         clock: Callable[[], float],
         committed: Callable[[Transaction], None],
         undone: Callable[[], None],
+        room: Room | None,
     ) -> None:
         self.connection = connection
+        self._room = room
         self._path = path
         self._clock = clock
         self._committed = committed
@@ -84,6 +87,9 @@ class Writer:
                 connection = self.connection
                 # A transaction that is open was left so by somebody who was interrupted before it could undo it.
                 if not connection.in_transaction:
+                    if self._room is not None and self._room.is_needed:
+                        self._begin()
+                        connection.execute(statements.COMMIT)
                     result = step(connection, given)
                 self._leave(request)
         except BaseException as error:
@@ -110,6 +116,7 @@ class Writer:
             try:
                 self._begin()
                 transaction = Transaction(self.connection, self._clock)
+                transaction.list_new()
                 yield transaction
                 transaction.finish()
                 self.connection.execute(statements.COMMIT)
@@ -205,6 +212,7 @@ class Writer:
             self._begin()
             before = self.connection.total_changes()
             transaction = Transaction(self.connection, self._clock)
+            transaction.list_new()
             if len(group.requests) == 1:
                 group.requests[0].run(transaction)
             else:
@@ -232,6 +240,8 @@ class Writer:
             # Somebody was interrupted before it could undo it.
             self._roll_back()
         self.connection.execute(statements.BEGIN)
+        if self._room is not None and self._room.is_needed:
+            self._room.make()
 
     def _run_each(self, group: Sequence[Request[Any]], transaction: Transaction) -> None:
         """Each in a part of the transaction of its own, so that one that fails leaves the others alone."""

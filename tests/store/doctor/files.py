@@ -6,7 +6,10 @@ from pathlib import Path
 
 import apsw
 
+from pointsman.store.doctor.wal import FRAME_HEADER, HEADER, read_log
 from pointsman.store.queue import Queue
+
+PAGE = 4096
 
 SUFFIXES = ("", "-wal", "-mark")
 
@@ -43,6 +46,13 @@ def flip(path: Path, byte: int, bit: int = 0) -> None:
     data = bytearray(path.read_bytes())
     data[byte] ^= 1 << bit
     path.write_bytes(data)
+
+
+def before_the_end(log: Path, frames: int) -> int:
+    """A byte of a log, so many frames before the one that was written last."""
+    found = read_log(log, PAGE)
+    assert found is not None
+    return HEADER.size + (found.last - 1 - frames) * (FRAME_HEADER + PAGE) + FRAME_HEADER + PAGE // 2
 
 
 def killed(directory: Path, count: int = 10) -> Path:

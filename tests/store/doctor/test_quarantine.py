@@ -9,6 +9,7 @@ import pytest
 
 from pointsman.errors import StoreError
 from pointsman.store.queue import Queue
+from tests.store.doctor.files import before_the_end, flip
 
 DAMAGES = {
     "its data": "UPDATE message SET body = x'00' WHERE sequence = 2",
@@ -106,9 +107,7 @@ def with_lost_tail(folder: Path) -> Path:
         for suffix in ("", "-wal", "-mark"):
             Path(f"{copy}{suffix}").write_bytes(Path(f"{path}{suffix}").read_bytes())
     log = Path(f"{copy}-wal")
-    data = bytearray(log.read_bytes())
-    data[len(data) // 2] ^= 1
-    log.write_bytes(data)
+    flip(log, before_the_end(log, 5))
     return copy
 
 

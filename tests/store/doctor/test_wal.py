@@ -14,9 +14,7 @@ from pointsman.store.doctor.repairing import repair
 from pointsman.store.doctor.wal import FRAME_HEADER, HEADER, frames, read_log
 from pointsman.store.mark import mark_path
 from pointsman.store.queue import Queue
-from tests.store.doctor.files import copy, flip, killed
-
-PAGE = 4096
+from tests.store.doctor.files import PAGE, before_the_end, copy, flip, killed
 
 
 def test_an_intact_log_is_read_to_its_end(tmp_path: Path) -> None:
@@ -67,7 +65,7 @@ def test_a_lost_tail_is_explained_and_put_back(tmp_path: Path) -> None:
     """What SQLite forgets without a word is counted, and all of it comes back from the log."""
     path = killed(tmp_path)
     log = Path(f"{path}-wal")
-    flip(log, log.stat().st_size // 2)
+    flip(log, before_the_end(log, 5))
     broken = log.read_bytes()
     found = {each.code: each for each in diagnose(path).findings}
     assert set(found) == {"lost-tail", "log-broken"}

@@ -11,6 +11,7 @@ import pytest
 from pointsman.errors import StoreError
 from pointsman.store.mark import MarkFile, mark_path
 from pointsman.store.queue import Queue
+from tests.store.doctor.files import before_the_end
 
 DAMAGE = {"store-damaged", "store-lost-tail", "store-foreign", "store-failed"}
 MESSAGES = 300
@@ -124,7 +125,9 @@ def test_a_log_that_lost_its_end_is_noticed_when_the_queue_is_opened(tmp_path: P
     queue.close()
     path.write_bytes(contents)
     mark_path(path).write_bytes(mark)
-    (tmp_path / "queue.db-wal").write_bytes(log[: len(log) - PAGE * 10])
+    written = tmp_path / "queue.db-wal"
+    written.write_bytes(log)
+    written.write_bytes(log[: before_the_end(written, 10)])
     with pytest.raises(StoreError) as caught:
         Queue(path)
     assert caught.value.code == "store-lost-tail"

@@ -16,6 +16,7 @@ from pointsman.pipeline.queue_source.standing import Standing, begin, check, own
 from pointsman.store import statements as queue_statements
 from pointsman.store.settling import Leased
 from pointsman.store.store import Store
+from pointsman.store.subscriptions import MAIN
 from pointsman.store.taking import EXPIRED
 from pointsman.store.transaction import SECOND, Transaction
 
@@ -76,7 +77,10 @@ def give_up(store: Store, subscription: int, places: list[tuple[int, int, int, s
 def is_anything_to_take(store: Store, subscription: int) -> bool:
     """Whether something is ready, or due; looks without a lock, as Spark asks many times a second."""
     with store.read() as connection:
-        now = Transaction(connection, store.settings.clock).now
+        transaction = Transaction(connection, store.settings.clock)
+        now = transaction.now
+        if transaction.listed < transaction.sequence and subscription == MAIN:
+            return True
         questions = (
             (statements.READY_ANY, subscription),
             (statements.DELAYED_ANY, now),

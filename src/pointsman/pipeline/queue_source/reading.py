@@ -19,6 +19,7 @@ from pointsman.pipeline.queue_source.rows import Converter, Stored, arrow_schema
 from pointsman.pipeline.queue_source.subscribed import number_of
 from pointsman.pipeline.queue_source.wanted import Wanted
 from pointsman.store.asking import PRIORITIES
+from pointsman.store.lookup import list_new
 from pointsman.store.queue import Queue
 from pointsman.store.store import Store
 
@@ -57,6 +58,8 @@ class QueueReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """The parts, as of now. Raises ``StoreError``: ``store-not-opened`` and ``no-subscription``."""
         with _existing(self._options) as queue:
+            if self._options.subscription is not None:
+                list_new(queue.store)
             with queue.store.read() as connection:
                 first, last = next(iter(connection.execute(statements.BOUNDS)))
             after = max(first, self._options.start or 0) - 1

@@ -29,6 +29,8 @@ class Control(NamedTuple):
     time: int
     shift: int
     unfinished: int
+    listed: int
+    """The deliveries of messages above this number are not listed yet: they are to be taken from the queue itself."""
 
     @property
     def latest(self) -> int:
@@ -40,11 +42,11 @@ def read_control(connection: Asked) -> Control | None:
     """The row; None if it is not there, or is not what it should be."""
     try:
         file, dialect = next(iter(connection.execute(statements.CONTROL_FILE)))
-        commits, sequence, time, shift, unfinished, *_ = _row(connection)
+        commits, sequence, time, shift, unfinished, *_, listed = _row(connection)
         find_dialect(dialect)
     except (apsw.Error, UnicodeDecodeError, StopIteration, PointsmanError, ValueError):
         return None
-    numbers = (commits, sequence, time, shift, unfinished)
+    numbers = (commits, sequence, time, shift, unfinished, listed)
     if not all(isinstance(number, int) for number in numbers) or not isinstance(file, str):
         return None
     return Control(file, dialect, *numbers)

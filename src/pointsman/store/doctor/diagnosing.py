@@ -125,7 +125,7 @@ def _count(
 ) -> None:
     counts.update(dict.fromkeys(("messages", "ready", "leased", "delayed", "dead", "finished", "unfinished"), 0))
     names = read_names(connection, control)
-    survey = Survey(connection, control.file, control.sequence)
+    survey = Survey(connection, control)
     report = None if progress is None else lambda number: progress(number, control.sequence)
     for standing in survey.standings(progress=report):
         counts["messages"] += standing.message is not None

@@ -57,7 +57,7 @@ def _some_faults(transaction: Transaction, after: int) -> list[Fault]:
     if control is None:
         raise StoreError("store-damaged", "the row that each transaction begins with cannot be read")
     names = read_names(transaction, control)
-    standings = Survey(transaction, control.file, control.sequence).standings(after)
+    standings = Survey(transaction, control).standings(after)
     found = (fault for standing in standings if (fault := _first_fault(standing, names)) is not None)
     return list(islice(found, BATCH))
 

@@ -12,7 +12,9 @@ SELECT m.sequence, k.text, m.body, m.priority, m.time, m.expires, m.metadata, m.
     NULL, m.key
 FROM message AS m LEFT JOIN key AS k ON k.id = m.key WHERE m.sequence BETWEEN ? AND ? ORDER BY m.sequence LIMIT ?
 """
-CONTROL_ALONE = "SELECT commits, sequence, time, shift, unfinished FROM control"
+CONTROL_ALONE = """
+SELECT commits, sequence, time, shift, unfinished, subscriptions, keys, returned, sequence FROM control
+"""
 COUNT = "SELECT count(*) FROM message"
 FINISHED = "SELECT sequence, time FROM finished WHERE sequence > ? ORDER BY sequence"
 PENDING = "SELECT sequence, open FROM pending WHERE sequence > ? ORDER BY sequence"
@@ -131,6 +133,11 @@ COPY_DELIVERIES = {
     "delayed": "INSERT OR IGNORE INTO main.delayed SELECT * FROM source.delayed WHERE sequence > ?",
     "dead": "INSERT OR IGNORE INTO main.dead SELECT * FROM source.dead WHERE sequence > ?",
 }
+COPY_UNLISTED = """
+INSERT OR IGNORE INTO main.ready (subscription, priority, sequence, via, key, attempts)
+SELECT 0, priority, sequence, 0, key, 0 FROM main.message WHERE sequence > (SELECT sequence FROM source.control)
+"""
+"""Of the messages whose deliveries nobody had listed yet."""
 PLACES = {
     "ready": (
         "SELECT subscription, priority, sequence, via FROM source.ready ORDER BY 1, 2, 3, 4",

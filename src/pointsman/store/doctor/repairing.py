@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from pointsman.patterns.dialect import find_dialect
-from pointsman.store import schema
+from pointsman.store import schema, statements
 from pointsman.store.connection import translated
 from pointsman.store.doctor import questions
 from pointsman.store.doctor.catalogue import ILLNESSES
@@ -66,6 +66,7 @@ def _repair_tail(path: Path, found: Diagnosis) -> list[Action]:
         actions.append(put_back(path, 0 if mark is None else mark.sequence))
     elif mark is not None:
         with changing(path) as connection:
+            connection.execute(statements.QUICK_LIST)
             connection.execute(questions.AFTER_COPY, (mark.sequence,))
     write_mark(path)
     actions.append(Action("lost-tail", "wrote into the mark what the file holds", 1))
@@ -91,6 +92,7 @@ def _repair_names(path: Path, found: Diagnosis) -> list[Action]:
             connection.execute(questions.REINDEX)
             counts["index-damage"] = 1
         if any(counts.values()):
+            connection.execute(statements.QUICK_LIST)
             connection.execute(questions.AFTER_COPY, (0,))
         return actions + [_action(code, count) for code, count in counts.items() if count]
 

@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from pointsman.store.doctor import questions
+from pointsman.store.doctor.control import Control
 from pointsman.store.doctor.reading import Asked, Row, Unreadable, each_row
 from pointsman.store.stored import as_stored
 
@@ -61,10 +62,11 @@ class Standing(NamedTuple):
 class Survey:
     """Goes over all messages, in flat memory; ``lost`` are the numbers whose rows could not be read."""
 
-    def __init__(self, connection: Asked, file: str, last: int) -> None:
+    def __init__(self, connection: Asked, control: Control) -> None:
         self._connection = connection
-        self._file = file
-        self._last = last
+        self._file = control.file
+        self._last = control.sequence
+        self._listed = control.listed
         self.lost: list[tuple[int, int]] = []
 
     def standings(self, after: int = 0, progress: Callable[[int], None] | None = None) -> Iterator[Standing]:
@@ -84,6 +86,9 @@ class Survey:
                     deliveries.append(value)
                 else:
                     known[kind] = value
+            if sequence > self._listed and known["message"] is not None and not deliveries:
+                message = known["message"]
+                deliveries.append(Delivery(sequence, 0, 0, "ready", message.priority, message.key, 0, 0))
             yield Standing(
                 sequence, known["message"], self._is_lost(sequence), tuple(deliveries), known["pending"],
                 known["finished"],
