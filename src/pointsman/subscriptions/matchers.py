@@ -1,0 +1,171 @@
+"""Matchers: which of all matchers and subject patterns hold for a message; in memory, as of a version of the file.
+
+There are four services, includes and excludes by complete and partial. Those are includes by which subscriptions are
+found (their gates); all others, as those in ``excludes``, only help to decide about a subscription that was found.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from pointsman.conditions import Matcher
+from pointsman.errors import SubjectError
+from pointsman.matching.live import SubjectIndex
+from pointsman.matching.terms import lexemes
+from pointsman.matching.terms.live import LiveTermIndex
+from pointsman.patterns.pattern import Pattern
+from pointsman.subscriptions import live_statements as statements
+from pointsman.subscriptions.control import Control, Reader
+from pointsman.subscriptions.gates import Leaf
+from pointsman.subscriptions.leaf_rows import row_leaf
+from pointsman.subscriptions.numbers import LiveNumberIndex
+from pointsman.subscriptions.pages import gone_page, pattern_page
+from pointsman.subscriptions.trees import parse_tree, tree_numbers
+
+PAGE = 1000
+"""Rows that are read at a time."""
+MOST_CHANGES = 50_000
+"""Of more changes at a time, everything is read anew, which is quicker."""
+
+
+class Pair:
+    """A key of the metadata and its value; all values have a pair of their own, of the key None, for any key."""
+
+    __slots__ = ("found", "key", "values")
+
+    def __init__(self, key: str | None, values: Iterable[str]) -> None:
+        self.key = key
+        self.values = list(dict.fromkeys(values))
+        self.found: dict[Service, list[int]] = {}
+
+    @classmethod
+    def all_of(cls, metadata: Mapping[str, str]) -> Iterator[Pair]:
+        """The pairs of a message."""
+        for key, value in metadata.items():
+            yield cls(key, (value,))
+        if metadata:
+            yield cls(None, metadata.values())
+
+
+class Service(NamedTuple):
+    """One of the four."""
+
+    includes: bool
+    partial: bool
+
+
+SERVICES = tuple(Service(includes, partial) for includes in (True, False) for partial in (False, True))
+
+
+class Matchers:
+    """The matchers and patterns of a file. Not safe between threads."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """What is known is read anew by the next ``refresh``."""
+        self.version = -1
+        """Of the file, as of which they are known; below 0 if nothing is."""
+        self._terms = LiveTermIndex()
+        self._numbers = LiveNumberIndex()
+        self._patterns: SubjectIndex[int] = SubjectIndex()
+        self._gates: set[int] = set()
+        self._last_matcher = self._last_pattern = 0
+
+    def refresh(self, reader: Reader) -> None:
+        """Takes up what was changed since, in any process; quick if nothing was."""
+        control = Control.read(reader)
+        if control.version == self.version:
+            return
+        if not 0 <= control.version - self.version <= MOST_CHANGES:
+            self.forget()
+        # As long as this is not done, nothing is known for certain.
+        since, self.version = self.version, -1
+        if since >= 0:
+            self._take_away(reader, since)
+            self._open_gates(reader, since)
+        self._take_up(reader)
+        self.version = control.version
+
+    def page(self, service: Service, pair: Pair, limit: int, after: int = 0) -> list[int]:
+        """The numbers of matchers of a service that hold for a pair: ascending, strictly greater than ``after``.
+
+        An empty page ends them. Complete matchers, and number comparisons, are asked about the value; partial ones
+        about each of its lexemes.
+        """
+        if service not in pair.found:
+            self._find(pair, partial=service.partial)
+        found = pair.found[service]
+        start = bisect_right(found, after) if after else 0
+        return found[start : start + limit]
+
+    def patterns(self, subject: str) -> list[int]:
+        """The numbers of the subject patterns that match."""
+        try:
+            return self._patterns.match(subject)
+        except SubjectError:
+            # No dialect of the patterns has such a subject.
+            return []
+
+    def _find(self, pair: Pair, *, partial: bool) -> None:
+        found: list[int] = []
+        if partial:
+            if self._terms.has(pair.key, partial=True):
+                texts = dict.fromkeys(text for value in pair.values for text in lexemes(value))
+                found = self._terms.find(pair.key, texts, partial=True)
+        else:
+            found = self._terms.find(pair.key, pair.values, partial=False)
+            numbers = self._numbers.find(pair.key, pair.values)
+            found = sorted(found + numbers) if numbers else found
+        gates = self._gates
+        pair.found[Service(True, partial)] = [number for number in found if number in gates]
+        pair.found[Service(False, partial)] = [number for number in found if number not in gates]
+
+    def _take_up(self, reader: Reader) -> None:
+        """What came since."""
+        while rows := list(reader.execute(statements.MATCHERS_AFTER, (self._last_matcher, PAGE))):
+            for number, text, key, kind, is_gate in rows:
+                self._add(row_leaf(text, key, kind), number)
+                if is_gate:
+                    self._gates.add(number)
+            self._last_matcher = rows[-1][0]
+        while patterns := pattern_page(reader, self._last_pattern, PAGE):
+            for each in patterns:
+                self._patterns.add(each.pattern, each.number)
+            self._last_pattern = patterns[-1].number
+
+    def _take_away(self, reader: Reader, since: int) -> None:
+        """What went since. A number is never given again, so that it does not matter what came when."""
+        while page := gone_page(reader, since, PAGE):
+            for _, number, what in page:
+                if isinstance(what, Pattern):
+                    self._patterns.remove(what, number)
+                elif not isinstance(what, str):
+                    self._remove(what, number)
+            since = page[-1].version
+
+    def _open_gates(self, reader: Reader, since: int) -> None:
+        """Matchers that were known may have become gates of subscriptions that were changed."""
+        while rows := list(reader.execute(statements.CONDITIONS_CHANGED, (since, PAGE))):
+            for _, subscription, tree in rows:
+                for number in tree_numbers(parse_tree(tree)):
+                    known = number in self._gates or number > self._last_matcher
+                    if not known and list(reader.execute(statements.IS_GATE, (number, subscription))):
+                        self._gates.add(number)
+            since = rows[-1][0]
+
+    def _add(self, leaf: Leaf, number: int) -> None:
+        if isinstance(leaf, Matcher):
+            self._terms.add(leaf, number)
+        else:
+            self._numbers.add(leaf, number)
+
+    def _remove(self, leaf: Leaf, number: int) -> None:
+        if isinstance(leaf, Matcher):
+            self._terms.remove(leaf, number)
+        else:
+            self._numbers.remove(leaf, number)
+        self._gates.discard(number)
