@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from pointsman.errors import InputError, StoreError
@@ -14,6 +15,7 @@ from pointsman.store.transaction import Transaction
 from pointsman.subscriptions import pages, statements
 from pointsman.subscriptions.control import Control, Reader
 from pointsman.subscriptions.gates import Leaf
+from pointsman.subscriptions.importing import Import, Imported, Progress
 from pointsman.subscriptions.leaf_rows import leaf_row
 from pointsman.subscriptions.limits import LIMITS, Limits
 from pointsman.subscriptions.model import WildcardSubscription
@@ -45,7 +47,8 @@ class Registry:
 
     def __init__(self, store: Store, limits: Limits = LIMITS) -> None:
         self._store = store
-        self._limits = limits
+        self.limits = limits
+        """How large conditions may be."""
 
     def create(self, subscription: WildcardSubscription) -> int:
         """Stores a new subscription, and gives its number.
@@ -85,11 +88,33 @@ class Registry:
             if not rows:
                 raise _missing(id)
             if rows[0].subscription.enabled != enabled:
-                storing = Storing(transaction, self._limits)
+                storing = Storing(transaction, self.limits)
                 storing.change(_found(storing, id), replace(rows[0].subscription, enabled=enabled))
                 storing.finish()
 
         self._store.write(enable)
+
+    def import_many(
+        self, subscriptions: Iterable[WildcardSubscription], *, batch: int | None = None, replace: bool = False
+    ) -> Imported:
+        """Stores many at once: all in one transaction, or nothing if one of them cannot be.
+
+        With ``replace``, those whose ids are there already are changed; else they are an error
+        (``subscription-exists``). With ``batch``, that many share a transaction: others may write between them, and
+        what was stored before an error stays.
+        """
+        running = self.importing(replace=replace)
+        if batch is None:
+            running.store(subscriptions)
+            return running.stored
+        source = iter(subscriptions)
+        while piece := [*islice(source, _checked(batch))]:
+            running.store(piece)
+        return running.stored
+
+    def importing(self, *, replace: bool = False, progress: Progress | None = None) -> Import:
+        """An import of several transactions, each by a call of ``store``."""
+        return Import(self._store, self.limits, replace=replace, progress=progress)
 
     def count(self) -> int:
         """How many there are."""
@@ -148,7 +173,7 @@ class Registry:
 
     def _change(self, change: Callable[[Storing], Result]) -> Result:
         def operation(transaction: Transaction) -> Result:
-            storing = Storing(transaction, self._limits)
+            storing = Storing(transaction, self.limits)
             result = change(storing)
             storing.finish()
             return result

@@ -39,6 +39,7 @@ class Storing:
         self._matchers = Matchers(transaction, self.control)
         self._patterns = Patterns(transaction, self.control)
         self._rows: list[tuple[Any, ...]] = []
+        self._pending: set[str] = set()
         self._base = 0
         self._uses: list[int] = []
         self._used: list[int] = []
@@ -56,18 +57,21 @@ class Storing:
         if not self._rows:
             self._base = number
         self._rows.append(self._row(number, subscription))
+        self._pending.add(subscription.id)
         if len(self._rows) == MOST_PENDING:
             self.flush()
         return number
 
     def find(self, id: str) -> tuple[int, int | None, str | None] | None:
         """The number, the number of the pattern and the tree of the one of this id; None if there is none."""
-        self.flush()
+        if id in self._pending:
+            self.flush()
         found: tuple[int, int | None, str | None] | None = self._transaction.first(statements.SUBSCRIPTION_FIND, (id,))
         return found
 
     def change(self, found: tuple[int, int | None, str | None], subscription: WildcardSubscription) -> None:
         """Makes the one that ``find`` has found another; it keeps its number."""
+        self.flush()
         number, pattern, tree = found
         matchers = self._delete_uses(number, pattern, tree)
         self._base = number
@@ -79,6 +83,7 @@ class Storing:
 
     def remove(self, found: tuple[int, int | None, str | None], id: str) -> None:
         """Removes the one that ``find`` has found, and the matchers and patterns that nobody else has."""
+        self.flush()
         number, pattern, tree = found
         matchers = self._delete_uses(number, pattern, tree)
         self._transaction.execute(statements.SUBSCRIPTION_DELETE, (number,))
@@ -104,6 +109,7 @@ class Storing:
                     raise StoreError("subscription-exists", f"there is a subscription {row[1]!r} already") from None
             raise
         self._rows.clear()
+        self._pending.clear()
         self._flush_uses()
 
     def _flush_uses(self) -> None:

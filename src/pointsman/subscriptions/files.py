@@ -1,0 +1,176 @@
+"""Files of wildcard subscriptions, JSON Lines and Parquet: imported into a registry, and exported from one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, Literal, get_args
+
+from pointsman.errors import InputError, PointsmanError
+from pointsman.subscriptions.importing import Imported, Progress
+from pointsman.subscriptions.json_lines import Entry, read_lines, write_lines
+from pointsman.subscriptions.model import WildcardSubscription
+from pointsman.subscriptions.registry import Registry
+
+Form = Literal["jsonl", "parquet"]
+STANDARD = Path("-")
+"""The standard input, and the standard output."""
+PAGE = 5_000
+
+
+def import_file(
+    registry: Registry,
+    path: Path,
+    *,
+    form: Form | None = None,
+    replace: bool = False,
+    batch: int | None = None,
+    skip: int = 0,
+    progress: Progress | None = None,
+) -> Imported:
+    """Stores the subscriptions of a file: all of them in one transaction, or nothing if one cannot be.
+
+    The format goes by the name of the file (``.parquet``, else JSON Lines) unless given; ``-`` is the standard input.
+    With ``replace``, those whose ids are there already are changed. With ``batch``, that many lines or rows share a
+    transaction: others may write between them, and what was stored before an error stays; the error says how many lines
+    or rows that were, to go on with ``skip``. Raises ``InputError`` with the file and the line or row, and
+    ``StoreError`` (``subscription-exists``).
+    """
+    running = registry.importing(replace=replace, progress=progress)
+    last = skip
+
+    def noted(entries: Iterator[Entry]) -> Iterator[WildcardSubscription]:
+        nonlocal last
+        for entry in entries:
+            last = entry.place
+            yield entry.subscription
+
+    with _entries(registry, path, _chosen(path, form), skip) as entries:
+        if batch is None:
+            running.store(noted(entries))
+            return running.stored
+        done = skip
+        while True:
+            try:
+                piece = list(noted(islice(entries, _checked(batch))))
+                running.store(piece)
+            except PointsmanError as error:
+                error.problem += f" (up to line or row {done:,} all is stored: correct it, and go on with skip {done})"
+                raise
+            if not piece:
+                return running.stored
+            done = last
+
+
+def export_file(
+    registry: Registry,
+    path: Path,
+    *,
+    form: Form | None = None,
+    owner: str | None = None,
+    progress: Progress | None = None,
+) -> int:
+    """Writes all subscriptions, or those of an owner, to a file, and gives their number.
+
+    The file appears when it is whole, in place of one of the same name. What is changed meanwhile may be in it as it
+    was before or as it is after. Raises ``InputError`` (``no-file``).
+    """
+    count = 0
+
+    def pieces() -> Iterator[list[WildcardSubscription]]:
+        nonlocal count
+        after = 0
+        while page := registry.list(PAGE, after) if owner is None else registry.by_owner(owner, PAGE, after):
+            after = page[-1].number
+            yield [entry.subscription for entry in page]
+            count += len(page)
+            if progress is not None:
+                progress(len(page))
+
+    chosen = _chosen(path, form)
+    if path == STANDARD:
+        if chosen == "parquet":
+            raise InputError("bad-usage", "Parquet cannot be written to the standard output; name a file")
+        for piece in pieces():
+            write_lines(sys.stdout.buffer, piece)
+        sys.stdout.buffer.flush()
+        return count
+    with _new_file(path) as beside:
+        if chosen == "parquet":
+            from pointsman.subscriptions.parquet import write_rows
+
+            write_rows(str(beside), pieces())
+        else:
+            with beside.open("wb") as file:
+                for piece in pieces():
+                    write_lines(file, piece)
+    return count
+
+
+def _chosen(path: Path, form: Form | None) -> Form:
+    if form is None:
+        return "parquet" if path.suffix == ".parquet" else "jsonl"
+    if form not in get_args(Form):
+        raise InputError("bad-usage", f"there is no format {form!r}; there are {', '.join(get_args(Form))}")
+    return form
+
+
+@contextmanager
+def _entries(registry: Registry, path: Path, form: Form, skip: int) -> Iterator[Iterator[Entry]]:
+    limits = registry.limits
+    if form == "parquet":
+        from pointsman.subscriptions.parquet import open_parquet, read_batches, read_rows
+
+        if path == STANDARD:
+            raise InputError("bad-usage", "Parquet cannot be read from the standard input; name a file")
+        file = open_parquet(str(path))
+
+        def rows() -> Iterator[Entry]:
+            before = 0
+            for batch in read_batches(file, str(path)):
+                yield from read_rows(batch, str(path), before, limits, skip)
+                before += len(batch)
+
+        with file:
+            yield rows()
+    else:
+        with _opened(path) as lines:
+            yield read_lines(lines, str(path), limits, skip)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    if path == STANDARD:
+        yield sys.stdin.buffer
+        return
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise InputError("no-file", f"it cannot be read: {error.strerror}", file=str(path)) from None
+    with file:
+        yield file
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[Path]:
+    """A file beside the one that is wanted, which takes its place when all went well."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield beside
+        beside.replace(path)
+    except OSError as error:
+        if isinstance(error, PointsmanError):
+            raise
+        raise InputError("no-file", f"it cannot be written: {error.strerror}", file=str(path)) from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _checked(batch: int) -> int:
+    if batch < 1:
+        raise InputError("bad-usage", f"a batch has at least one subscription, not {batch}")
+    return batch

@@ -1,0 +1,56 @@
+"""Wildcard subscriptions as JSON Lines: one in each line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, NamedTuple
+
+from pointsman.errors import InputError, MessageError, PointsmanError
+from pointsman.subscriptions.limits import Limits
+from pointsman.subscriptions.model import WildcardSubscription
+from pointsman.subscriptions.reading import read_subscription
+from pointsman.subscriptions.writing import write_subscription
+from pointsman.text import json_text
+
+MAXIMUM_LINE = 16 << 20
+"""The bytes of a line; a longer one is refused, so that memory stays bounded."""
+
+
+class Entry(NamedTuple):
+    """A subscription and where it was read."""
+
+    place: int
+    """The number of its line or row, from 1."""
+    subscription: WildcardSubscription
+
+
+def read_lines(file: BinaryIO, name: str, limits: Limits, skip: int = 0) -> Iterator[Entry]:
+    """The subscriptions of a file, after the first ``skip`` lines; lines without text are passed over.
+
+    Raises ``InputError`` (``bad-subscription``, ``bad-json``) with the file and the line.
+    """
+    number = 0
+    while text := file.readline(MAXIMUM_LINE + 1):
+        number += 1
+        if len(text) > MAXIMUM_LINE:
+            problem = f"the line is longer than {MAXIMUM_LINE:,} bytes"
+            raise InputError("bad-subscription", problem, file=name, line=number)
+        if number > skip and text.strip():
+            yield Entry(number, read_line(text, name, number, limits))
+
+
+def read_line(text: bytes, name: str, number: int, limits: Limits) -> WildcardSubscription:
+    """The subscription of a line. Raises as ``read_lines``."""
+    try:
+        return read_subscription(json_text.parse(text), limits)
+    except MessageError as error:
+        problem = error.problem.replace("line 1 ", "it ", 1)
+        raise InputError("bad-json", problem, file=name, line=number, column=error.column) from None
+    except PointsmanError as error:
+        error.file, error.line = name, number
+        raise
+
+
+def write_lines(file: BinaryIO, subscriptions: Iterable[WildcardSubscription]) -> None:
+    """Writes each as a line."""
+    file.writelines(json_text.compact(write_subscription(each)) + b"\n" for each in subscriptions)
