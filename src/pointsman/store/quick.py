@@ -136,7 +136,18 @@ class Quick:
         subscription, lease = asked
         now = int(self._clock() * SECOND) + self._shift
         connection.execute(statements.BEGIN)
-        self._list(connection)
+        found = None
+        if self._listed == self._sequence:
+            found = self._take_listed(connection, subscription, now, lease)
+        if found is None and self._list(connection):
+            found = self._take_listed(connection, subscription, now, lease)
+        connection.execute(statements.COMMIT)
+        return found
+
+    def _take_listed(
+        self, connection: apsw.Connection, subscription: int, now: int, lease: int
+    ) -> StoredMessage | None:
+        """Leases the first delivery, if nothing is to be done before; all must be listed, too."""
         found = self._taker.look(connection, subscription, now, lease)
         if found is not None:
             known = (self._shift, self._subscriptions.version, now, found.until, found.token)
@@ -145,17 +156,18 @@ class Quick:
                 connection.execute(statements.QUICK_TAKE, known + place)
             except apsw.ConstraintError:
                 found = None
-        connection.execute(statements.COMMIT)
         return found
 
-    def _list(self, connection: apsw.Connection) -> None:
-        """Lists the deliveries of new messages, within a transaction."""
+    def _list(self, connection: apsw.Connection) -> bool:
+        """Lists the deliveries of new messages, within a transaction; whether there were any."""
         connection.execute(statements.QUICK_LIST)
-        if connection.changes():
-            # If the transaction is undone, control is not what is known of it here, and the next step finds that out.
-            commits = next(iter(connection.execute(statements.QUICK_LISTED)))[0]
-            self._is_alone = self._is_alone and commits == self._commits
-            self._written, self._listed = commits, self._sequence
+        if not connection.changes():
+            return False
+        # If the transaction is undone, control is not what is known of it here, and the next step finds that out.
+        commits = next(iter(connection.execute(statements.QUICK_LISTED)))[0]
+        self._is_alone = self._is_alone and commits == self._commits
+        self._written, self._listed = commits, self._sequence
+        return True
 
     def _done(self, connection: apsw.Connection, message: StoredMessage) -> bool | None:
         now = int(self._clock() * SECOND) + self._shift

@@ -166,6 +166,7 @@ CREATE TEMP VIEW quick_take AS SELECT NULL AS shift, NULL AS subscriptions, NULL
 CREATE TEMP TRIGGER quick_take INSTEAD OF INSERT ON quick_take BEGIN
     SELECT RAISE(ABORT, 'more is to be done first') WHERE NOT EXISTS (
         SELECT 1 FROM control WHERE one = 1 AND shift = NEW.shift AND subscriptions = NEW.subscriptions
+            AND sequence >= coalesce((SELECT max(sequence) FROM message), 0)
             AND time <= NEW.time AND (time >= NEW.time - 1000000 OR EXISTS (
                 SELECT 1 FROM message WHERE sequence = (SELECT max(sequence) FROM message)
                     AND time BETWEEN NEW.time - 1000000 AND NEW.time

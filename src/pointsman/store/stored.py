@@ -121,10 +121,13 @@ def plain_messages(rows: Sequence[tuple[Any, ...]], tail: Tail) -> list[StoredMe
     One that has more than a key and data has another checksum. Raises ``TypeError`` and ``AttributeError`` for what is
     text, missing, or damaged.
     """
+    heads: dict[str, int] = {}
     for sequence, key, data, priority, time, expires, _, _, value, _, _, _, _, _ in rows:
+        head = heads.get(key)
+        if head is None:
+            head = heads[key] = crc32(key.encode())
         folded = sequence ^ time ^ (priority << 24)
-        head = crc32(key.encode()) ^ (folded ^ (folded >> 32)) & 0xFFFFFFFF
-        if crc32(data, head) != value or expires is not None:
+        if crc32(data, head ^ (folded ^ (folded >> 32)) & 0xFFFFFFFF) != value or expires is not None:
             return None
     return all_stored(rows, tail)
 
