@@ -112,7 +112,7 @@ def test_what_is_excluded_is_not_found(registry: Registry, queue: Queue) -> None
     assert found(live, "a", {"region": "EU", "size": "4"}) == ["group", "not", "or"]
 
 
-def test_the_four_services_keep_includes_and_excludes_apart(registry: Registry, queue: Queue) -> None:
+def test_the_four_services_keep_includes_and_excludes_apart(registry: Registry) -> None:
     """Those by which subscriptions are found are includes; in pages, ascending, strictly after."""
     includes = tuple(Matcher("title", f"{letter}*", partial) for letter in "abc" for partial in (False, True))
     excludes = Group(False, (Matcher("title", "*c"), Matcher("title", "*c", partial=True)))
@@ -120,7 +120,7 @@ def test_the_four_services_keep_includes_and_excludes_apart(registry: Registry, 
     known = Matchers()
     with registry.reading() as connection:
         known.refresh(connection)
-    leaves = {number: leaf for number, leaf in registry.matchers(limit=100)}
+    leaves = dict(registry.matchers(limit=100))
     seen = {}
     for service in SERVICES:
         pair = Pair("title", ["a bc"])

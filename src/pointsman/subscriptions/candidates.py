@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -19,7 +18,8 @@ class Found(NamedTuple):
     number: int
     id: str
     owner: str
-    destinations: tuple[str, ...]
+    destinations: str
+    """Their names, in JSON."""
     pattern: int | None
     """The number of its subject pattern, which must match if there is one."""
     tree: str | None
@@ -53,7 +53,4 @@ class Subscriptions:
     def read(self, numbers: Sequence[int]) -> list[Found]:
         """Those of these numbers that are there, enabled and not expired, in their order."""
         rows = self._execute(statements.SUBSCRIPTIONS, (apsw.carray(array("q", numbers)), self._now))
-        return [
-            Found(number, id, owner, tuple(json.loads(destinations)), pattern, tree)
-            for number, id, owner, destinations, pattern, tree in rows
-        ]
+        return [Found(*row) for row in rows]

@@ -15,6 +15,7 @@ distinct matchers count, and not how often they were met.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -79,7 +80,7 @@ class Resolver:
         found: list[Match] = []
         while len(found) < limit and (numbers := known.registered.page(min(limit, self._page), after)):
             after = numbers[-1]
-            found += [Match(*each[:4]) for each in self._subscriptions.read(numbers) if _holds(each, known)]
+            found += [_match(each) for each in self._subscriptions.read(numbers) if _holds(each, known)]
         return found[:limit]
 
     def forget(self, message_id: str) -> None:
@@ -110,3 +111,7 @@ def _holds(found: Found, known: _Known) -> bool:
     if found.pattern is not None and found.pattern not in known.patterns:
         return False
     return found.tree is None or tree_holds(parse_tree(found.tree), known.matchers)
+
+
+def _match(found: Found) -> Match:
+    return Match(found.number, found.id, found.owner, tuple(json.loads(found.destinations)))

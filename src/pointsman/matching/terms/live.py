@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pointsman.matching.terms.glob import ANY_NUMBER, ANY_ONE
+from pointsman.matching.terms.live_known import KnownTexts
 from pointsman.matching.terms.live_wild import Wildcards
 from pointsman.matching.terms.reference import Matcher
 
@@ -36,6 +37,7 @@ class LiveTermIndex:
             shelf = self._shelves[place] = _Shelf()
         if is_wild(matcher.pattern):
             shelf.wild.add(matcher.pattern, number)
+            shelf.known.change(matcher.pattern)
         else:
             shelf.exact[matcher.pattern] = number
 
@@ -47,11 +49,12 @@ class LiveTermIndex:
             return False
         if is_wild(matcher.pattern):
             removed = shelf.wild.remove(matcher.pattern, number)
+            shelf.known.change(matcher.pattern)
         else:
             removed = shelf.exact.get(matcher.pattern) == number
             if removed:
                 del shelf.exact[matcher.pattern]
-        if not shelf.exact and not shelf.wild:
+        if not shelf.exact and shelf.wild.is_empty:
             del self._shelves[place]
         return removed
 
@@ -68,24 +71,31 @@ class LiveTermIndex:
         if shelf is None:
             return []
         found: list[int] = []
-        exact, wild = shelf.exact, shelf.wild
+        exact, known = shelf.exact, shelf.known
+        wild = None if shelf.wild.is_empty else shelf.wild
         for text in texts:
             number = exact.get(text)
             if number is not None:
                 found.append(number)
-            if wild:
-                wild.find(text, found)
+            if wild is not None:
+                numbers = known.get(text)
+                if numbers is None:
+                    numbers = []
+                    wild.find(text, numbers)
+                    known.keep(text, numbers)
+                found += numbers
         return found if len(found) < 2 else sorted(set(found))
 
 
 class _Shelf:
     """The matchers of one key and kind."""
 
-    __slots__ = ("exact", "wild")
+    __slots__ = ("exact", "known", "wild")
 
     def __init__(self) -> None:
         self.exact: dict[str, int] = {}
         self.wild = Wildcards()
+        self.known = KnownTexts()
 
 
 def is_wild(pattern: str) -> bool:

@@ -1,22 +1,25 @@
 """Patterns with wildcards that come and go: by their literal beginning, their literal end, and a literal in between.
 
-A pattern is filed under its beginning; where many share one, they are filed once more under their ends, and where many
-share both, under the first characters of the longest literal between them. A text looks up its own beginnings, ends and
-stretches, of those lengths that occur. What is found is compared with the text, so that it does not matter here how
-good a choice was: only how many patterns are compared.
+A pattern is filed under its beginning, cut to a round size; where many share one, they are filed once more under their
+ends, and where many share both, under the first characters of the longest literal between them. A text looks up its own
+beginnings, ends and stretches, of those sizes that occur. What is found is compared with the text, so that it does not
+matter here how good a choice was: only how many patterns are compared.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
 
 from pointsman.matching.terms.glob import ANY_NUMBER, ANY_ONE, glob_matches
 
 FEW = 8
 """So many patterns are compared one by one before they are filed again."""
-STRETCH = 6
-"""Characters of a literal between beginning and end by which it is filed."""
+SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+"""Characters of a beginning or an end by which patterns are filed."""
+STRETCHES = (1, 2, 3, 4, 6)
+"""Characters of a literal between them."""
 _BEGINNING, _END, _BETWEEN = range(3)
 _WILDCARDS = re.compile(r"[*?]")
 
@@ -35,8 +38,10 @@ class Wildcards:
         self._children: dict[str, Bucket | Wildcards] = {}
         self._lengths: dict[int, int] = {}
 
-    def __bool__(self) -> bool:
-        return bool(self._children)
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no pattern."""
+        return not self._children
 
     def add(self, pattern: str, number: int) -> None:
         """One more pattern; the number must not be there."""
@@ -66,7 +71,7 @@ class Wildcards:
         else:
             removed = child == (number, pattern)
             child = {} if removed else child
-        if not child:
+        if child.is_empty if isinstance(child, Wildcards) else not child:
             self._forget(part)
         return removed
 
@@ -79,11 +84,7 @@ class Wildcards:
 
     def find(self, text: str, found: list[int]) -> None:
         """Appends the numbers of the patterns that match the whole text."""
-        children = self._children
-        for part in self._parts(text):
-            child = children.get(part)
-            if child is None:
-                continue
+        for child in filter(None, map(self._children.get, self._parts(text))):
             if isinstance(child, tuple):
                 if fits(child[1], text):
                     found.append(child[0])
@@ -115,7 +116,12 @@ def fits(pattern: str, text: str) -> bool:
     that no other choice could do better.
     """
     if ANY_ONE in pattern:
-        return len(pattern) - pattern.count(ANY_NUMBER) <= len(text) and glob_matches(pattern, text)
+        stars = pattern.count(ANY_NUMBER)
+        spare = len(text) + stars - len(pattern)
+        if spare < 0 or (spare and not stars):
+            return False
+        literals = _WILDCARDS.split(pattern)
+        return text.startswith(literals[0]) and text.endswith(literals[-1]) and glob_matches(pattern, text)
     first, *between, last = pattern.split(ANY_NUMBER)
     place, end = len(first), len(text) - len(last)
     if place > end or not text.startswith(first) or not text.endswith(last):
@@ -131,7 +137,14 @@ def fits(pattern: str, text: str) -> bool:
 def _part(pattern: str, level: int) -> str:
     literals = _WILDCARDS.split(pattern)
     if level == _BEGINNING:
-        return literals[0]
+        return literals[0][: _round(literals[0], SIZES)]
     if level == _END:
-        return literals[-1]
-    return max(literals[1:-1], key=len, default="")[:STRETCH]
+        return literals[-1][len(literals[-1]) - _round(literals[-1], SIZES) :]
+    longest = max(literals[1:-1], key=len, default="")
+    return longest[: _round(longest, STRETCHES)]
+
+
+def _round(literal: str, sizes: tuple[int, ...]) -> int:
+    """The largest of the sizes that the literal has; 0 for an empty one."""
+    place = bisect_right(sizes, len(literal))
+    return sizes[place - 1] if place else 0
