@@ -59,6 +59,16 @@ def file_name(name: str) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Why something failed, in one line."""
-    text = str(error).strip()
-    return f"{type(error).__name__}: {text.splitlines()[0][:500] if text else ''}"
+    """Why something failed, in one line; of what Java raised, what it says and what that came from."""
+    thrown = getattr(error, "java_exception", None)
+    if thrown is None:
+        return f"{type(error).__name__}: {_line(str(error))}"
+    origin, cause = thrown, thrown.getCause()
+    while cause is not None and cause != origin:
+        origin, cause = cause, cause.getCause()
+    said, began = _line(thrown.toString()), _line(origin.toString())
+    return said if began in said else f"{said} (from {began})"
+
+
+def _line(text: str) -> str:
+    return next((line.strip()[:500] for line in text.splitlines() if line.strip()), "")
