@@ -74,6 +74,7 @@ class Commands(PartsGroup):
         Part("pattern", "pointsman.cli.pattern:app", "Compare and convert patterns."),
         Part("access", "pointsman.cli.access:app", "Who may use what, by a routing table."),
         Part("queue", "pointsman.cli.queue:app", "Use a durable queue in a file."),
+        Part("subscriptions", "pointsman.cli.subscriptions:app", "Keep wildcard subscriptions in a queue's file."),
         Part("broker", "pointsman.cli.broker:app", "Run the embedded broker."),
         Part("bench", "pointsman.cli.bench:app", "Measure speed against peers."),
     )

@@ -111,6 +111,19 @@ def export_file(
     return count
 
 
+def count_entries(path: Path, form: Form | None = None) -> int | None:
+    """About how many lines or rows a file has; None if that is not known before they are read."""
+    if path == STANDARD:
+        return None
+    if _chosen(path, form) == "parquet":
+        from pointsman.subscriptions.parquet import open_parquet
+
+        with open_parquet(str(path)) as file:
+            return int(file.metadata.num_rows)
+    with _opened(path) as lines:
+        return sum(piece.count(b"\n") for piece in iter(lambda: lines.read(1 << 20), b""))
+
+
 def _chosen(path: Path, form: Form | None) -> Form:
     if form is None:
         return "parquet" if path.suffix == ".parquet" else "jsonl"
