@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import InputError, MissingExtraError
+from pointsman.pipeline.compiled_subscriptions import CompiledSubscriptions, compile_subscriptions
 from pointsman.pipeline.index_file import lists, opened, ship
+from pointsman.pipeline.resolve_conditions import resolve_conditions
 from pointsman.pipeline.resolve_routes import resolve_routes
 from pointsman.pipeline.route_codes import RouteCodes
+from pointsman.pipeline.subscription_frame import has_more_than_patterns
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
@@ -16,14 +19,23 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 
-def resolve(messages: DataFrame, to: DataFrame | RoutingTable, dialect: str = "nats") -> DataFrame:
+def resolve(
+    messages: DataFrame, to: DataFrame | CompiledSubscriptions | RoutingTable, dialect: str = "nats", **how: Any
+) -> DataFrame:
     """The messages and whom they reach: the subscriptions of a DataFrame, or the routes of a table.
 
     With a table, ``resolve_routes`` says what comes out: the messages with ``routes`` and ``problem``. With a DataFrame
-    of subscriptions, ``resolve_subscriptions`` does.
+    of subscriptions that says nothing of them but their patterns, ``resolve_subscriptions`` does. With one that says
+    more, or if it is told ``how``, they are compiled by ``compile_subscriptions``, and ``resolve_conditions`` says what
+    comes out; ``how`` has further arguments for both. What was compiled can be given instead.
     """
     if isinstance(to, RoutingTable):
         return resolve_routes(messages, to, RouteCodes.of(to))
+    if isinstance(to, CompiledSubscriptions):
+        return resolve_conditions(messages, to, **how)
+    if how or has_more_than_patterns(to):
+        own = {name: how.pop(name) for name in ("page", "now") if name in how}
+        return resolve_conditions(messages, compile_subscriptions(to, dialect, **how), **own)
     return resolve_subscriptions(messages, to, dialect)
 
 

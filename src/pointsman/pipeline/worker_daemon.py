@@ -17,7 +17,7 @@ OWN = (
     "pointsman.pipeline.resolve_routes",
     "pointsman.pipeline.select",
     "pointsman.pipeline.stateful.following",
-    "pointsman.matching.compiled",
+    "pointsman.matching.remembered",
 )
 NEEDED = ("pyarrow.compute", "pandas", "numba", "pyspark.worker", *OWN)
 """What is there of these is imported."""

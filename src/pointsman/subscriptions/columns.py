@@ -3,9 +3,9 @@
 How it is found whom a message reaches:
 
 - Distinct matchers, subject patterns and comparisons of numbers are terms, each stored and asked once.
-- Each subscription is a program over terms (``column_form/programs.py``), filed under its gates: terms of which one must
-  hold. Where all parts of a condition must hold, the pattern being one of them, the part is its gate that is used the
-  least.
+- Each subscription is a program over terms (``column_form/programs.py``), filed under its gates: terms of which one
+  must hold. Where all parts of a condition must hold, the pattern being one of them, the part is its gate that is used
+  the least.
 - The matchers that hold for a row come from ``matching.terms``, the patterns from ``CompiledIndex``; the comparisons
   that are gates are found in sorted limits, and the others are asked when a program comes to them.
 - The programs that are filed under what holds are run (``column_form/kernels.py``).

@@ -1,0 +1,192 @@
+"""Subscriptions compiled for the workers: one version of them, in files that are named by what they hold."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pointsman.errors import InputError, MissingExtraError
+from pointsman.pipeline.shipping import ship_file
+from pointsman.pipeline.subscription_frame import Weighed, chosen, weigh
+from pointsman.pipeline.subscription_lists import warmed
+from pointsman.pipeline.subscription_parts import PART, compile_here, compile_on_workers
+from pointsman.pipeline.subscription_shards import shard_of_pattern
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType
+
+LOG = logging.getLogger("pointsman.pipeline")
+Mode = Literal["auto", "broadcast", "partitioned"]
+WORKER_BYTES = 1 << 30
+"""The largest index that each host is to hold as a whole, unless told otherwise."""
+HERE = 50_000
+"""Subscriptions that the driver compiles itself; more of them are compiled by workers."""
+MOST_IN_A_PART = 2_000_000
+"""Subscriptions in one file of the broadcast mode; a message is looked up in each file."""
+
+
+class Way(NamedTuple):
+    """How messages meet the index, and why."""
+
+    mode: Literal["broadcast", "partitioned"]
+    parts: int
+    """Files of the broadcast mode, or shards."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledSubscriptions:
+    """One version of the subscriptions, for ``resolve``. ``str()`` says how it is used and why."""
+
+    version: str
+    """A hash of the subscriptions, their dialect and the way; it is the same for the same ones in any order."""
+    mode: Literal["broadcast", "partitioned"]
+    why: str
+    count: int
+    file_bytes: int
+    folder: str
+    shards: tuple[str | None, ...]
+    """The file of each shard, None for one without subscriptions; empty in the broadcast mode."""
+    common: tuple[str, ...]
+    """The files that every message is looked up in."""
+    id_type: str
+    """The type of the ids, as Spark writes it in JSON."""
+    expires: bool
+
+    def __str__(self) -> str:
+        files = f"{len(self.shards)} shards" if self.shards else f"{len(self.common)} file(s)"
+        size = f"{self.count:,} subscriptions, {files}, {self.file_bytes / 1e6:,.1f} MB"
+        return f"{self.mode}: {self.why} ({size}, version {self.version})"
+
+    def ids(self) -> DataType:
+        """The type of the ids."""
+        from pyspark.sql.types import _parse_datatype_json_string
+
+        return _parse_datatype_json_string(self.id_type)
+
+    def ship(self, spark: SparkSession) -> None:
+        """Has the files where every worker finds them, ``SparkFiles.get(name)``; each goes there once."""
+        for name in (*self.shards, *self.common):
+            if name is not None:
+                ship_file(spark.sparkContext, Path(self.folder, name))
+
+    @classmethod
+    def open(cls, folder: str | Path, version: str) -> CompiledSubscriptions:
+        """What ``compile_subscriptions`` left in a folder. Raises ``InputError`` (``no-file``) if it is not there."""
+        path = _manifest(Path(folder), version)
+        try:
+            found = json.loads(path.read_bytes())
+        except OSError:
+            raise InputError(
+                "no-file", f"subscriptions of the version {version} are not there", file=str(path)
+            ) from None
+        return cls(
+            **found | {"folder": str(folder), "shards": tuple(found["shards"]), "common": tuple(found["common"])}
+        )
+
+
+def compile_subscriptions(
+    subscriptions: DataFrame,
+    dialect: str = "nats",
+    *,
+    mode: Mode = "auto",
+    shards: int | None = None,
+    worker_bytes: int = WORKER_BYTES,
+    folder: str | Path | None = None,
+) -> CompiledSubscriptions:
+    """The subscriptions of a DataFrame as they are now, compiled for ``resolve``.
+
+    It needs ``subscription_id`` (or ``id``), of any type, and any of ``pattern`` and ``dialect``, ``condition`` (JSON
+    text) or ``includes`` and ``excludes``, ``enabled``, ``expires`` (seconds since 1970, or a timestamp). ``mode``:
+    "broadcast" has the whole index on each host, "partitioned" sends messages to ``shards``, and "auto" chooses by the
+    estimated bytes of the index, of which a host should hold ``worker_bytes`` at the most. Tables of more than
+    ``HERE`` are compiled by the workers. The same subscriptions in the same way are compiled once for a folder, which
+    is that of the files that Spark ships unless one is given; it must be one of the driver's host.
+
+    Raises ``InputError``: ``bad-usage`` for columns and arguments that cannot be used, ``bad-subscription`` for a
+    subscription that cannot; ``PatternError``. Then nothing is left. Safe between threads.
+    """
+    try:
+        from pyspark import SparkFiles
+    except ImportError:
+        raise MissingExtraError("spark", "pyspark") from None
+    rows = chosen(subscriptions)
+    weighed = weigh(rows)
+    way = choose_way(weighed, mode, shards, worker_bytes)
+    place = Path(folder) if folder is not None else Path(SparkFiles.getRootDirectory())
+    version = f"{weighed.digest}-{dialect}-{way.mode[0]}{way.parts}"
+    if _manifest(place, version).exists():
+        found = CompiledSubscriptions.open(place, version)
+    else:
+        place.mkdir(parents=True, exist_ok=True)
+        found = _compiled(rows, dialect, weighed, way, place, version)
+    LOG.info("resolve: %s", found)
+    return found
+
+
+def choose_way(weighed: Weighed, mode: Mode, shards: int | None, worker_bytes: int) -> Way:
+    """How messages are to meet the index. Raises ``InputError`` (``bad-usage``)."""
+    if mode not in ("auto", "broadcast", "partitioned"):
+        raise InputError("bad-usage", f"there is no mode {mode!r}, only auto, broadcast and partitioned")
+    if worker_bytes < 1 or (shards is not None and shards < 1):
+        raise InputError("bad-usage", "there are at least one shard and one byte for it")
+    size, room = f"about {weighed.index_bytes / 1e6:,.1f} MB", f"{worker_bytes / 1e6:,.1f} MB for each host"
+    too_large = weighed.index_bytes > worker_bytes
+    if mode == "partitioned" or (mode == "auto" and (too_large or shards is not None)):
+        parts = shards or max(2, -(-weighed.index_bytes // worker_bytes))
+        asked = "as asked for" if mode == "partitioned" else "shards are asked for"
+        return Way("partitioned", parts, f"the index has {size}, of {room}" if mode == "auto" and too_large else asked)
+    parts = max(1, -(-weighed.subscriptions // MOST_IN_A_PART))
+    return Way("broadcast", parts, "as asked for" if mode == "broadcast" else f"the index has {size}, of {room}")
+
+
+def _compiled(
+    rows: DataFrame, dialect: str, weighed: Weighed, way: Way, folder: Path, version: str
+) -> CompiledSubscriptions:
+    from pyspark.sql import functions as sf
+
+    count = way.parts + (way.mode == "partitioned")
+    names = [f"pointsman-{version}-{part}.subscriptions" for part in range(count)]
+    drafts = {part: folder / f".{name}" for part, name in enumerate(names)}
+    if count == 1 and weighed.subscriptions <= HERE:
+        compile_here(rows, dialect, drafts[0])
+        written = {0}
+    else:
+        shard = shard_of_pattern(rows["pattern"] if "pattern" in rows.columns else sf.lit(None), way.parts)
+        spread = sf.pmod(sf.xxhash64(*rows.columns), sf.lit(way.parts)).cast("int")
+        parted = rows.withColumn(PART, shard if way.mode == "partitioned" else spread)
+        written = compile_on_workers(parted, dialect, drafts)
+        if count - 1 not in written:
+            # So that there is a file, and with it the type of the ids, for every message.
+            compile_here(rows.limit(0), dialect, drafts[count - 1])
+            written.add(count - 1)
+    # Each of them is verified, also if the first one says that there is something that expires.
+    expires = any([warmed(drafts[part]) for part in sorted(written)])  # noqa: C419 - as said
+    for part in written:
+        drafts[part].replace(folder / names[part])
+    kept = [name if part in written else None for part, name in enumerate(names)]
+    shards, common = (kept[:-1], kept[-1:]) if way.mode == "partitioned" else ([], kept)
+    found = CompiledSubscriptions(
+        version,
+        way.mode,
+        way.why,
+        weighed.subscriptions,
+        sum((folder / names[part]).stat().st_size for part in written),
+        str(folder),
+        tuple(shards),
+        tuple(name for name in common if name is not None),
+        rows.schema["subscription_id"].dataType.json(),
+        expires,
+    )
+    draft = _manifest(folder, version).with_suffix(".draft")
+    draft.write_text(json.dumps(asdict(found)))
+    draft.replace(_manifest(folder, version))
+    return found
+
+
+def _manifest(folder: Path, version: str) -> Path:
+    return folder / f"pointsman-{version}.json"

@@ -1,0 +1,141 @@
+"""A DataFrame of subscriptions: its columns, what it weighs, and the hash of what it holds."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, NamedTuple
+
+from pointsman.errors import InputError, MissingExtraError
+from pointsman.pipeline.columns import find_all
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+ID = "subscription_id"
+TEXTS = ("pattern", "dialect", "condition")
+GROUPS = ("includes", "excludes")
+GROUP = "struct<all:boolean,matchers:array<struct<key:string,pattern:string,partial:boolean>>>"
+BEYOND_PATTERNS = ("condition", "includes", "excludes", "enabled", "expires")
+"""A frame with one of these is no frame of patterns alone."""
+BYTES_EACH = 70
+BYTES_A_BYTE = 1.5
+"""What an index weighs: so much for each subscription, and so much for each byte of its texts, roughly."""
+
+
+class Weighed(NamedTuple):
+    """What is known of a frame after one look at all of it."""
+
+    digest: str
+    """Of its rows, in any order."""
+    subscriptions: int
+    index_bytes: int
+    """What its index will have, estimated."""
+
+
+def has_more_than_patterns(frame: DataFrame) -> bool:
+    """Whether the frame says more of its subscriptions than a pattern. Raises ``MissingExtraError``."""
+    try:
+        import pyspark.sql  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("spark", "pyspark") from None
+    return any(find_all(frame, BEYOND_PATTERNS).values())
+
+
+def chosen(frame: DataFrame) -> DataFrame:
+    """The columns that are used, with the names and types that are used.
+
+    The id is ``subscription_id``, or else ``id``. Raises ``InputError`` (``bad-usage``) if there is none, if there is
+    neither ``pattern`` nor ``condition`` nor ``includes``, and for a column of another type.
+    """
+    from pyspark.sql import functions as sf
+
+    names = find_all(frame, (ID, "id", *TEXTS, *GROUPS, "enabled", "expires"))
+    known = ", ".join(map(repr, frame.columns))
+    name = names[ID] or names["id"]
+    if name is None:
+        raise InputError("bad-usage", f"subscriptions have no column {ID!r}, only {known}")
+    if not (names["pattern"] or names["condition"] or names["includes"]):
+        problem = "subscriptions have none of the columns 'pattern', 'condition' and 'includes'"
+        raise InputError("bad-usage", f"{problem}, only {known}")
+    columns = [frame[name].alias(ID)]
+    for field, found in names.items():
+        if found is None or field in (ID, "id"):
+            continue
+        kind = frame.schema[found].dataType
+        column = frame[found]
+        if field in GROUPS:
+            columns.append(_group(column, kind, field).alias(field))
+            continue
+        wanted = {"enabled": ("boolean",), "expires": ("double", "timestamp", "float", "bigint", "int")}
+        allowed = wanted.get(field, ("string",))
+        if kind.simpleString() not in (*allowed, "void"):
+            problem = f"the column {found!r} of subscriptions holds {kind.simpleString()}, not {' or '.join(allowed)}"
+            raise InputError("bad-usage", problem)
+        if kind.simpleString() == "timestamp":
+            column = sf.unix_micros(column) / sf.lit(1e6)
+        columns.append(column.cast("double" if field == "expires" else allowed[0]).alias(field))
+    return frame.select(*columns)
+
+
+def weigh(rows: DataFrame) -> Weighed:
+    """What the rows of ``chosen`` are: one job, which brings back a few numbers and hashes."""
+    from pyspark.sql import functions as sf
+
+    texts = sf.to_json(sf.struct(*(column for column in rows.columns if column != ID)))
+    hashed = rows.select(
+        sf.sha2(sf.concat_ws("\0", _id_text(rows), texts), 256).alias("row"),
+        (sf.octet_length(texts) + sf.coalesce(sf.octet_length(_id_text(rows)), sf.lit(0))).alias("bytes"),
+    )
+    groups = (
+        hashed.groupBy(sf.substring("row", 1, 2).alias("group"))
+        .agg(
+            sf.count("*").alias("count"),
+            sf.sum("bytes").alias("bytes"),
+            sf.sha2(sf.concat_ws(",", sf.sort_array(sf.collect_list("row"))), 256).alias("digest"),
+        )
+        .orderBy("group")
+        .collect()
+    )
+    digest = hashlib.sha256("".join(row["digest"] for row in groups).encode())
+    digest.update(rows.schema.json().encode())
+    count = sum(row["count"] for row in groups)
+    weight = BYTES_EACH * count + BYTES_A_BYTE * sum(row["bytes"] for row in groups)
+    return Weighed(digest.hexdigest()[:32], count, int(weight))
+
+
+def _id_text(rows: DataFrame) -> Column:
+    """The id as a text that no other id of its type has."""
+    from pyspark.sql import functions as sf
+
+    kind = rows.schema[ID].dataType.simpleString()
+    if kind == "binary":
+        return sf.hex(rows[ID])
+    if kind.startswith(("struct", "array", "map")):
+        return sf.to_json(sf.struct(rows[ID]))
+    return rows[ID].cast("string")
+
+
+def _group(column: Column, kind: DataType, field: str) -> Column:
+    """A column of groups, its fields found by their names."""
+    from pyspark.sql import functions as sf
+
+    if kind.simpleString() in (GROUP, "void"):
+        return column.cast(GROUP)
+    try:
+        matchers = kind["matchers"].dataType.elementType.names  # type: ignore[index]
+        has_all = "all" in kind.names  # type: ignore[attr-defined]
+    except (AttributeError, KeyError, TypeError):
+        problem = f"the column {field!r} of subscriptions holds {kind.simpleString()}, not {GROUP}"
+        raise InputError("bad-usage", problem) from None
+
+    def matcher(each: Column) -> Column:
+        key = each["key"] if "key" in matchers else sf.lit(None)
+        partial = sf.coalesce(each["partial"], sf.lit(False)) if "partial" in matchers else sf.lit(False)
+        return sf.struct(
+            key.cast("string").alias("key"), each["pattern"].alias("pattern"), partial.cast("boolean").alias("partial")
+        )
+
+    every = column["all"] if has_all else sf.lit(False)
+    group = sf.struct(every.cast("boolean").alias("all"), sf.transform(column["matchers"], matcher).alias("matchers"))
+    return sf.when(column.isNotNull(), group).cast(GROUP)

@@ -1,0 +1,131 @@
+"""The versions of the subscriptions of a stream: the newest one, and those that batches worked with."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pointsman.errors import InputError, PointsmanError
+from pointsman.pipeline import batch_state
+from pointsman.pipeline.compiled_subscriptions import CompiledSubscriptions, compile_subscriptions
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Tell = Callable[..., None]
+VERSION = "subscriptions"
+KEPT = 5
+"""Versions that are kept. Only the last batch can be repeated."""
+FIELDS = (
+    "id string, owner string, destinations array<string>, pattern string, dialect string, condition string, "
+    "enabled boolean, expires double, description string"
+)
+
+
+class SubscriptionVersions:
+    """Which subscriptions each batch of a stream works with, for ``foreachBatch``.
+
+    A new version is taken up between two batches. A batch that is repeated after a crash works with the version that it
+    began with, which is recorded, and kept in the checkpoint, before it begins. A version that cannot be used is told,
+    and the one before it stays.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], DataFrame],
+        checkpoint: str | Path,
+        *,
+        stamp: Callable[[], object] = object,
+        tell: Tell = lambda *_, **__: None,
+        **how: Any,
+    ) -> None:
+        """``read`` gives the subscriptions as they are now. ``stamp`` changes whenever they may have: as long as it is
+        equal, they are not read again; without it, they are read for each batch. ``tell`` is told what is taken up and
+        what is refused, as in ``tell("subscriptions-taken-up", version=…, instead_of=…)``. ``how`` is for
+        ``compile_subscriptions``. The checkpoint is one of this stream alone.
+
+        Raises what ``read`` and ``compile_subscriptions`` raise, for the first version.
+        """
+        self._read = read
+        self._stamp = stamp
+        self._tell = tell
+        self._how = how
+        self._checkpoint = Path(checkpoint)
+        self._folder = self._checkpoint / "pointsman" / "subscriptions"
+        self._seen = stamp()
+        self._current = self._compiled()
+
+    @classmethod
+    def of_files(
+        cls, spark: SparkSession, path: str | Path, checkpoint: str | Path, **how: Any
+    ) -> SubscriptionVersions:
+        """Those of a file, or a folder of files, that ``pointsman subscriptions export`` writes: Parquet if its name
+        ends so, or else JSON Lines. They are read again when a file is newer, or another.
+        """
+        return cls(lambda: read_files(spark, path), checkpoint, stamp=lambda: _times(Path(path)), **how)
+
+    def current(self) -> CompiledSubscriptions:
+        """The newest version that can be used."""
+        stamp = self._stamp()
+        if stamp == self._seen:
+            return self._current
+        self._seen = stamp
+        try:
+            found = self._compiled()
+        except PointsmanError as error:
+            self._tell("subscriptions-refused", code=error.code, problem=str(error), kept=self._current.version)
+            return self._current
+        if found.version != self._current.version:
+            self._tell("subscriptions-taken-up", version=found.version, instead_of=self._current.version)
+            self._current = found
+            self._forget()
+        return self._current
+
+    def of_batch(self, batch: int) -> CompiledSubscriptions:
+        """The version that a batch works with: the newest, or the one that it began with before.
+
+        Raises ``InputError`` (``bad-state``) if that is not kept any more, and as ``batch_state.begin``.
+        """
+        current = self.current()
+        begun = batch_state.begin(self._checkpoint, batch, {VERSION: current.version})
+        version = str(begun.get(VERSION))
+        if version == current.version:
+            return current
+        try:
+            return CompiledSubscriptions.open(self._folder, version)
+        except InputError as error:
+            problem = f"the subscriptions {version} that batch {batch} began with are gone"
+            raise InputError("bad-state", problem, file=error.file) from None
+
+    def _compiled(self) -> CompiledSubscriptions:
+        return compile_subscriptions(self._read(), folder=self._folder, **self._how)
+
+    def _forget(self) -> None:
+        """Removes the oldest versions."""
+        manifests = sorted(self._folder.glob("pointsman-*.json"), key=lambda path: path.stat().st_mtime_ns)
+        for manifest in manifests[:-KEPT]:
+            manifest.unlink(missing_ok=True)
+            for file in self._folder.glob(f"{manifest.stem}-*.subscriptions"):
+                # Workers that have mapped it keep it until they are done.
+                with contextlib.suppress(OSError):
+                    file.unlink()
+
+
+def read_files(spark: SparkSession, path: str | Path) -> DataFrame:
+    """The subscriptions of exported files as a DataFrame; conditions are JSON texts."""
+    if str(path).endswith(".parquet"):
+        return spark.read.parquet(str(path))
+    return spark.read.schema(FIELDS).option("mode", "FAILFAST").json(str(path))
+
+
+def _times(path: Path) -> object:
+    """When each file was changed, and how large it is."""
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    found = []
+    for file in files:
+        with contextlib.suppress(OSError):
+            known = file.stat()
+            found.append((str(file), known.st_mtime_ns, known.st_size))
+    return found
