@@ -1,9 +1,9 @@
 """Patterns with wildcards that come and go: by their literal beginning, their literal end, and a literal in between.
 
 A pattern is filed under its beginning, cut to a round size; where many share one, they are filed once more under their
-ends, and where many share both, under the first characters of the longest literal between them. A text looks up its own
-beginnings, ends and stretches, of those sizes that occur. What is found is compared with the text, so that it does not
-matter here how good a choice was: only how many patterns are compared.
+ends, and where many share both, under the first characters of the longest literal between them, and then under more and
+more of these. A text looks up its own beginnings, ends and stretches, of those sizes that occur. What is found is
+compared with the text, so that it does not matter here how good a choice was: only how many patterns are compared.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ FEW = 8
 """So many patterns are compared one by one before they are filed again."""
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Characters of a beginning or an end by which patterns are filed."""
-STRETCHES = (1, 2, 3, 4, 6)
-"""Characters of a literal between them."""
+STRETCHES = ((1, 2, 3, 4, 6), (1, 2, 3, 4, 5, 6, 7, 8, 10, 12), (1, 4, 8, 12, 16, 24, 32))
+"""Characters of a literal between them, level by level."""
 _BEGINNING, _END, _BETWEEN = range(3)
+_LAST = _BETWEEN + len(STRETCHES) - 1
 _WILDCARDS = re.compile(r"[*?]")
 
 Entry = tuple[int, str]
@@ -31,10 +32,12 @@ Bucket = Entry | dict[int, str]
 class Wildcards:
     """Patterns of one key, each with a number of its own; not safe between threads."""
 
-    __slots__ = ("_children", "_lengths", "_level")
+    __slots__ = ("_children", "_lengths", "_level", "_stretch")
 
-    def __init__(self, level: int = _BEGINNING) -> None:
+    def __init__(self, level: int = _BEGINNING, stretch: str = "") -> None:
         self._level = level
+        self._stretch = stretch
+        """What all of them have between their ends, as far as that is known."""
         self._children: dict[str, Bucket | Wildcards] = {}
         self._lengths: dict[int, int] = {}
 
@@ -55,8 +58,8 @@ class Wildcards:
         else:
             several = dict([child]) if isinstance(child, tuple) else child
             several[number] = pattern
-            crowded = len(several) > FEW and self._level < _BETWEEN
-            self._children[part] = self._divided(several) if crowded else several
+            crowded = len(several) > FEW and self._level < _LAST and (part or self._level < _BETWEEN)
+            self._children[part] = self._divided(several, part) if crowded else several
 
     def remove(self, pattern: str, number: int) -> bool:
         """Takes a pattern away; False if it was not there under this number."""
@@ -93,8 +96,8 @@ class Wildcards:
             else:
                 child.find(text, found)
 
-    def _divided(self, several: dict[int, str]) -> Wildcards:
-        made = Wildcards(self._level + 1)
+    def _divided(self, several: dict[int, str], part: str) -> Wildcards:
+        made = Wildcards(self._level + 1, part if self._level >= _BETWEEN else "")
         for number, pattern in several.items():
             made.add(pattern, number)
         return made
@@ -106,7 +109,14 @@ class Wildcards:
             return [text[:length] for length in self._lengths if length <= size]
         if self._level == _END:
             return [text[size - length :] for length in self._lengths if length <= size]
-        return {text[at : at + length] for length in self._lengths for at in range(size - length + 1)}
+        if not self._stretch:
+            return {text[at : at + length] for length in self._lengths for at in range(size - length + 1)}
+        parts = set()
+        at = text.find(self._stretch)
+        while at >= 0:
+            parts.update([text[at : at + length] for length in self._lengths])
+            at = text.find(self._stretch, at + 1)
+        return parts
 
 
 def fits(pattern: str, text: str) -> bool:
@@ -141,7 +151,7 @@ def _part(pattern: str, level: int) -> str:
     if level == _END:
         return literals[-1][len(literals[-1]) - _round(literals[-1], SIZES) :]
     longest = max(literals[1:-1], key=len, default="")
-    return longest[: _round(longest, STRETCHES)]
+    return longest[: _round(longest, STRETCHES[level - _BETWEEN])]
 
 
 def _round(literal: str, sizes: tuple[int, ...]) -> int:
