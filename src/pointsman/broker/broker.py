@@ -12,13 +12,14 @@ from typing import Any, Literal, Self
 
 from pointsman.broker.consumer import Handler, as_act
 from pointsman.broker.identity import new_id
-from pointsman.broker.making import Body, make_message, read_table
+from pointsman.broker.making import Body, check_handler, make_message, read_table
 from pointsman.broker.outbox import BrokerOutbox
 from pointsman.broker.publishing import TEMPORARY, Order, Published
 from pointsman.broker.registration import Registration, Registrations
 from pointsman.broker.runtime import Runtime
 from pointsman.broker.sinks import Sinks
 from pointsman.broker.subscription import BrokerSubscription
+from pointsman.broker.subscriptions import BrokerSubscriptions
 from pointsman.errors import InputError, StoreError
 from pointsman.message import Message
 from pointsman.store.queue import Queue
@@ -67,6 +68,8 @@ class Broker:
         self._settings = {"dialect": self.table.dialect.name, "main": "never"} | settings
         self._registrations = Registrations()
         self._open: Runtime | None = None
+        self.subscriptions = BrokerSubscriptions(self.table, lambda: self.queue.store)
+        """The wildcard subscriptions: who gets messages by their metadata, at which destinations of the table."""
 
     # -- life
 
@@ -198,10 +201,7 @@ class Broker:
         """
 
         def register(handler: Handler) -> Handler:
-            known = self.table.destinations.get(destination)
-            if known is None or known.type != "handler":
-                problem = f"the table has no destination {destination!r} of the type 'handler'"
-                raise StoreError("no-destination", problem)
+            check_handler(self.table, destination)
             limits = (concurrency, lease, None, ack == "manual")
             self._register(Registration("", as_act(handler), None, destination, *limits))
             return handler
@@ -236,12 +236,12 @@ class Broker:
 
     def _register(self, registration: Registration) -> None:
         self._registrations.add(registration)
-        if self._open is not None:
-            try:
+        try:
+            if self._open is not None:
                 self._open.add(registration)
-            except BaseException:
-                self._registrations.all.remove(registration)
-                raise
+        except BaseException:
+            self._registrations.all.remove(registration)
+            raise
 
     def _text(self, pattern: str | Sequence[str]) -> str:
         return pattern if isinstance(pattern, str) else self.table.dialect.separator.join(pattern)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pointsman.broker.identity import new_id
-from pointsman.errors import MessageError
+from pointsman.broker.wildcards import check_names
+from pointsman.errors import MessageError, StoreError
 from pointsman.message import Message
 from pointsman.store.draft import data_bytes
 from pointsman.store.store import Store
@@ -43,7 +44,19 @@ def make_message(
 
 
 def read_table(table: RoutingTable | str | Path | None, environment: str | None) -> RoutingTable:
-    """The table itself, or the one in a file; without any, one that has no routes. Raises as ``RoutingTable.load``."""
-    if isinstance(table, RoutingTable):
-        return table
-    return RoutingTable.parse("dialect: amqp") if table is None else RoutingTable.load(table, environment)
+    """The table itself, or the one in a file; without any, one that has no routes.
+
+    Raises as ``RoutingTable.load``, and ``InputError`` (``bad-setting``) for a name that the broker keeps for itself.
+    """
+    if table is None:
+        return RoutingTable.parse("dialect: amqp")
+    read = table if isinstance(table, RoutingTable) else RoutingTable.load(table, environment)
+    check_names(read)
+    return read
+
+
+def check_handler(table: RoutingTable, destination: str) -> None:
+    """Raises ``StoreError`` (``no-destination``) unless the table has such a destination, for a handler."""
+    known = table.destinations.get(destination)
+    if known is None or known.type != "handler":
+        raise StoreError("no-destination", f"the table has no destination {destination!r} of the type 'handler'")

@@ -35,6 +35,17 @@ class Attempt(NamedTuple):
     """Empty for one of a subscription."""
     permit: Permit | None = None
 
+    @property
+    def owner(self) -> str | None:
+        """Whose wildcard subscriptions made it; None for one that they did not."""
+        owner: str | None = _note(self.stored.note).get("owner")
+        return owner
+
+    @property
+    def subscriptions(self) -> tuple[str, ...]:
+        """The ids of the wildcard subscriptions that matched, the first of them if they are many."""
+        return tuple(_note(self.stored.note).get("subscriptions", ()))
+
 
 class Outcomes:
     """Settles deliveries. Safe between threads as far as each transaction is."""
@@ -136,8 +147,9 @@ class Outcomes:
             return
         if guarded.fallback is not None:
             number = self._publisher.destination(transaction, guarded.fallback)
-            first = _note(leased.note).get("instead_of", guarded.name)
-            note = json.dumps({"instead_of": first})
+            before = _note(leased.note)
+            before.pop("permit", None)
+            note = json.dumps({"instead_of": guarded.name} | before, ensure_ascii=False)
             instead = via(transaction, route, guarded.name)
             moved = leased._replace(subscription=number, via=instead, attempts=0, note=note)
             self._store.settler.make_ready(transaction, moved)

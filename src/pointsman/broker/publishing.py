@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import logging
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from pointsman.broker.following import commands_of, result_of
 from pointsman.broker.state import StoredState, keep_reply, take_reply, write_changes
+from pointsman.broker.wildcards import ROUTE, Targets, Wildcards, note_of
 from pointsman.errors import AccessError, RoutingError
 from pointsman.message import Message
 from pointsman.store import statements
@@ -24,6 +25,7 @@ from pointsman.store.store import Store
 from pointsman.store.stored import write_envelope
 from pointsman.store.subscriptions import MAIN, add_subscription
 from pointsman.store.transaction import SECOND, Transaction
+from pointsman.subscriptions.output_adapter import SubscriptionDelivery
 from pointsman.table.decision import Decision, Delivery
 from pointsman.table.followed import Followed, SagaMove
 from pointsman.table.routing_table import RoutingTable
@@ -68,6 +70,11 @@ class Publisher:
         self._store = store
         self._table = table
         self._random = random
+        self._wildcards = Wildcards(store, table)
+
+    def close(self) -> None:
+        """Gives back what is held; nothing is published afterwards."""
+        self._wildcards.close()
 
     def publish(self, transaction: Transaction, message: Message, order: Order) -> Published:
         """Publishes a message and what follows from it.
@@ -118,13 +125,41 @@ class Publisher:
             raise AccessError("publish-refused", decision.refused, text=message.subject)
         write_changes(transaction, self._table, decision.changes)
         self._keep_replies(transaction, message, decision)
-        targets = [self.target(transaction, each) for each in decision.deliveries]
-        targets = [*dict.fromkeys(targets), *self._subscribers(decision.subject)]
-        if not targets and self._store.settings.main == "unclaimed":
-            targets = [Target(MAIN)]
-        self._put(putter, message, decision.subject, order, targets)
+        known = [self.target(transaction, each) for each in decision.deliveries]
+        known = [*dict.fromkeys(known), *self._subscribers(decision.subject)]
+        count = self._deliver(transaction, putter, message, decision.subject, order, known)
         waiting.extend(self._following(transaction, decision.followed, message))
-        return Published(message.id, decision.subject, len(targets))
+        return Published(message.id, decision.subject, count)
+
+    def _deliver(
+        self,
+        transaction: Transaction,
+        putter: Putter,
+        message: Message,
+        subject: str,
+        order: Order,
+        known: list[Target],
+    ) -> int:
+        """Puts a message for those who are known and for the wildcard subscriptions; gives how many get it."""
+        renamed = message if message.subject == subject else message.replace(subject=subject)
+        gathered = self._wildcards.gather(transaction, renamed)
+        try:
+            targets: Collection[Target] = Targets(transaction, known, gathered, self._aim)
+            if not targets and self._store.settings.main == "unclaimed":
+                targets = [Target(MAIN)]
+            self._put(putter, message, subject, order, targets)
+            if gathered:
+                putter.flush()
+                self._wildcards.bury(transaction, gathered, self._aim, order.priority, order.delay or 0)
+            return len(targets)
+        finally:
+            if gathered is not None:
+                gathered.forget()
+
+    def _aim(self, transaction: Transaction, delivery: SubscriptionDelivery) -> Target:
+        """The subscription of the destination of a delivery that wildcard subscriptions asked for."""
+        subscription = self.destination(transaction, delivery.destination)
+        return Target(subscription, via(transaction, f"{ROUTE}{delivery.owner}"), note_of(delivery))
 
     def target(self, transaction: Transaction, delivery: Delivery) -> Target:
         """The subscription of the destination of a delivery, and what is to be known when it is made."""
@@ -171,7 +206,7 @@ class Publisher:
         return [] if found is None else [Target(found.id)]
 
     @staticmethod
-    def _put(putter: Putter, message: Message, subject: str, order: Order, targets: list[Target]) -> None:
+    def _put(putter: Putter, message: Message, subject: str, order: Order, targets: Collection[Target]) -> None:
         draft = Draft(
             message.body, subject, order.priority, order.delay, order.expires, message.id, message.metadata or None
         )

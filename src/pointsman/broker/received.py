@@ -48,6 +48,11 @@ class Received:
         return self.attempt.stored.attempts
 
     @property
+    def subscriptions(self) -> tuple[str, ...]:
+        """The ids of the wildcard subscriptions that made this delivery, up to 100; none if something else did."""
+        return self.attempt.subscriptions
+
+    @property
     def delivery_id(self) -> str:
         """The same for each attempt of the same delivery, and for no other."""
         stored = self.attempt.stored

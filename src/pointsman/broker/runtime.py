@@ -43,6 +43,7 @@ class Runtime:
     async def open(self, sinks: Sinks, registrations: list[Registration], grace: float) -> None:
         """Opens the destinations and begins to deliver. What it raises leaves nothing open, the queue apart."""
         async with contextlib.AsyncExitStack() as stack:
+            stack.callback(self.publisher.close)
             stack.push_async_callback(self.committer.close)
             stack.push_async_callback(self._drop_inbox)
             stack.push_async_callback(sinks.close)

@@ -78,4 +78,6 @@ def _delivering(destination: Destination, sink: Any) -> Act:
 def _delivered(destination: Destination, received: Received) -> Any:
     from pointsman.broker.destinations import Delivered
 
-    return Delivered(received.delivery_id, received.attempt.route, destination.name, received.message)
+    attempt = received.attempt
+    whose = (attempt.owner, attempt.subscriptions)
+    return Delivered(received.delivery_id, attempt.route, destination.name, received.message, *whose)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -95,7 +95,7 @@ class Putter:
         transaction.executemany(statements.READY_ADD_MAIN, [message[:2] for message in messages])
         transaction.wake = transaction.wake or bool(messages)
 
-    def put(self, draft: Draft, targets: Sequence[Target] | None = None, envelope: str | None = None) -> str:
+    def put(self, draft: Draft, targets: Collection[Target] | None = None, envelope: str | None = None) -> str:
         """Puts one message for these, or else for whoever subscribed, and gives its id. It needs a ``flush``."""
         transaction = self._transaction
         delay = 0 if draft.delay is None else drafts.microseconds(draft.delay, "delay")
@@ -137,7 +137,7 @@ class Putter:
             matching.append(Target(MAIN))
         return matching
 
-    def _deliver(self, sequence: int, key: int, priority: int, due: int, targets: Sequence[Target]) -> None:
+    def _deliver(self, sequence: int, key: int, priority: int, due: int, targets: Collection[Target]) -> None:
         transaction = self._transaction
         if not targets:
             transaction.execute(statements.FINISHED_ADD, (sequence, transaction.now, 0))

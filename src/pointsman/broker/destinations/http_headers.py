@@ -8,6 +8,7 @@ extension ``ce-pointsman``, and a receiver that knows it gets the same message b
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from urllib.parse import quote
 
 from pointsman._version import __version__
@@ -19,12 +20,16 @@ HTTP_FORM = Form(time_is_text=True, null=True, types=frozenset())
 IDEMPOTENCY_KEY = "idempotency-key"
 ROUTE = "pointsman-route"
 DESTINATION = "pointsman-destination"
+OWNER = "pointsman-owner"
+SUBSCRIPTIONS = "pointsman-subscriptions"
+LONGEST_LIST = 2000
+"""Characters of the header that names subscriptions; those that do not fit are left out."""
 
 #: Headers that a request has from the delivery or from the connection, and that options cannot set.
 TAKEN = frozenset(
     {
         *("accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding"),
-        *(IDEMPOTENCY_KEY, ROUTE, DESTINATION),
+        *(IDEMPOTENCY_KEY, ROUTE, DESTINATION, OWNER, SUBSCRIPTIONS),
     }
 )
 TAKEN_PREFIX = "ce-"
@@ -65,6 +70,17 @@ def headers_of(delivery: Delivered) -> dict[str, str]:
         IDEMPOTENCY_KEY: header_text(delivery.delivery_id),
         ROUTE: header_text(delivery.route),
         DESTINATION: header_text(delivery.destination),
+        **_whose(delivery),
         **({} if content_type is None else {"content-type": content_type}),
         **{TAKEN_PREFIX + name: header_text(text) for name, text in texts.items()},
     }
+
+
+def _whose(delivery: Delivered) -> dict[str, str]:
+    """For a delivery of wildcard subscriptions: whose they are, and which matched, between commas."""
+    if delivery.owner is None:
+        return {}
+    names = [header_text(each).replace(",", "%2C") for each in delivery.subscriptions]
+    lengths = accumulate(len(name) + 1 for name in names)
+    fitting = [name for name, length in zip(names, lengths, strict=True) if length <= LONGEST_LIST]
+    return {OWNER: header_text(delivery.owner), SUBSCRIPTIONS: ",".join(fitting)}

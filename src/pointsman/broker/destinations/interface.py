@@ -15,11 +15,19 @@ class Delivered(NamedTuple):
     destination: str
     message: Message
     """With the subject that it has after translation."""
+    owner: str | None = None
+    """Whose wildcard subscriptions matched, if they made it."""
+    subscriptions: tuple[str, ...] = ()
+    """The ids of those that matched, the first of them if they are many."""
 
     def as_record(self) -> dict[str, object]:
-        """The delivery as one flat object that JSON can hold: ``Message.to_dict`` and the three names."""
+        """The delivery as one flat object that JSON can hold: ``Message.to_dict`` and the three names.
+
+        One that wildcard subscriptions made also says whose they are, and which.
+        """
         names = {"delivery_id": self.delivery_id, "route": self.route, "destination": self.destination}
-        return names | self.message.to_dict()
+        whose = {} if self.owner is None else {"owner": self.owner, "subscriptions": list(self.subscriptions)}
+        return names | whose | self.message.to_dict()
 
 
 class DeliveryFailed(Exception):  # noqa: N818 (it is an outcome of a delivery, which the broker always catches)

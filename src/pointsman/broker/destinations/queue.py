@@ -8,6 +8,7 @@ with ``pointsman-``.
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,6 +88,8 @@ def metadata_of(delivery: Delivered) -> dict[str, str]:
     rest = {
         "message-id": fields["id"],
         "route": delivery.route,
+        "owner": delivery.owner,
+        "subscriptions": json.dumps(delivery.subscriptions, ensure_ascii=False) if delivery.subscriptions else None,
         "subject": fields["subject"],
         "source": fields["source"],
         "time": fields["time"],
