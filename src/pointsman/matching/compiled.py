@@ -218,10 +218,10 @@ class CompiledIndex:
         sample = min(SAMPLE, len(array) // 4)
         if sample >= LEAST_SAMPLE and len(array.slice(0, sample).unique()) < sample // 2:
             return self._spread(array.dictionary_encode())
-        return self._listed(*self._lists(texts(array)))
+        return self.listed(*self.numbers(texts(array)))
 
-    def _lists(self, rows: Texts) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-        """For each row where its numbers begin, all numbers, and which rows are valid subjects."""
+    def numbers(self, rows: Texts) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+        """For each row where its numbers begin, all numbers of patterns, and which rows are valid subjects."""
         starts = np.zeros(len(rows) + 1, np.int64)
         valid = np.zeros(len(rows), np.bool_)
         values = np.empty(8 * len(rows) + 64, np.int32)
@@ -231,7 +231,7 @@ class CompiledIndex:
             counts = kernel_match.count_matches(len(block), found.rows, found.firsts, found.lasts)
             np.cumsum(counts, out=starts[first + 1 : stop + 1])
             starts[first + 1 : stop + 1] += starts[first]
-            _check_size(starts[stop])
+            check_size(starts[stop])
             if starts[stop] > len(values):
                 values = np.concatenate([values[: starts[first]], np.empty(2 * starts[stop] - starts[first], np.int32)])
             kernel_match.copy_matches(
@@ -242,21 +242,23 @@ class CompiledIndex:
 
     def _spread(self, array: pa.DictionaryArray[Any]) -> pa.ListArray[Any]:
         """The lists of a dictionary, each matched once, for all rows that refer to them."""
-        starts, values, valid = self._lists(texts(plain(array.dictionary)))
+        starts, values, valid = self.numbers(texts(plain(array.dictionary)))
         indices = array.indices.cast(pa.int64()).fill_null(len(array.dictionary)).to_numpy(zero_copy_only=False)
         starts = np.append(starts, starts[-1])
         spread_starts = np.zeros(len(indices) + 1, np.int64)
         np.cumsum(np.diff(starts)[indices], out=spread_starts[1:])
-        _check_size(spread_starts[-1])
+        check_size(spread_starts[-1])
         spread_values = np.empty(spread_starts[-1], np.int32)
         kernel_match.spread_lists(indices, starts, values, spread_starts, spread_values)
-        return self._listed(spread_starts, spread_values, np.append(valid, False)[indices])
+        return self.listed(spread_starts, spread_values, np.append(valid, False)[indices])
 
-    def _listed(self, starts: npt.NDArray[Any], values: npt.NDArray[Any], valid: npt.NDArray[Any]) -> pa.ListArray[Any]:
+    def listed(self, starts: npt.NDArray[Any], values: npt.NDArray[Any], valid: npt.NDArray[Any]) -> pa.ListArray[Any]:
+        """What ``numbers`` gives, as lists of ids; null where a row is no valid subject."""
         mask = None if valid.all() else pa.array(~valid)
         return pa.ListArray.from_arrays(pa.array(starts.astype(np.int32)), self._named(values), mask=mask)
 
 
-def _check_size(matches: int) -> None:
+def check_size(matches: int) -> None:
+    """Raises ``LimitError`` when there are more matches than an array holds."""
     if matches > MOST_VALUES:
         raise LimitError("too-many-matches", f"{matches} matches do not fit one array, which holds {MOST_VALUES}")

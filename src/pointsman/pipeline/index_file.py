@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
     from pointsman.matching.compiled import CompiledIndex
+    from pointsman.matching.remembered import RememberingIndex
 
 FIRST_ROWS = 1 << 6
 MOST_ROWS = 1 << 16
@@ -47,14 +48,18 @@ def ship(context: SparkContext, subscriptions: pa.Table, dialect: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def opened(path: str) -> CompiledIndex:
-    """The index in a file, mapped once in the life of a process; the driver has verified it."""
+def opened(path: str) -> RememberingIndex:
+    """The index in a file, mapped once in the life of a process; the driver has verified it.
+
+    It remembers the subjects of all batches and tasks that the process gets.
+    """
     from pointsman.matching.compiled import CompiledIndex
+    from pointsman.matching.remembered import RememberingIndex
 
-    return CompiledIndex.open(path, verify=False)
+    return RememberingIndex(CompiledIndex.open(path, verify=False))
 
 
-def lists(index: CompiledIndex, columns: Iterator[pa.Array[Any]]) -> Iterator[pa.Array[Any]]:
+def lists(index: CompiledIndex | RememberingIndex, columns: Iterator[pa.Array[Any]]) -> Iterator[pa.Array[Any]]:
     """The lists of ids for columns of subjects, row by row, in arrays of about ``MOST_IDS`` ids or less.
 
     It looks at few rows first and at more as long as few of them match, so that memory stays flat.
@@ -124,6 +129,7 @@ def _warm(path: Path) -> None:
     import pyarrow as pa
 
     from pointsman.matching.compiled import CompiledIndex
+    from pointsman.matching.remembered import RememberingIndex
 
     index = CompiledIndex.open(path)
     # Through a stream, as the workers get it: compiled code tells buffers that can be written from those that cannot.
@@ -134,3 +140,4 @@ def _warm(path: Path) -> None:
     column = pa.ipc.open_stream(sink.getvalue()).read_next_batch().column(0)
     index.match(column)
     index.match(column.dictionary_encode())
+    RememberingIndex(index).match(column)
