@@ -32,7 +32,8 @@ class Spill:
     def connection(self) -> apsw.Connection:
         """SQLite keeps a database without a name in a temporary file of its own, once it outgrows its cache."""
         connection = apsw.Connection("")
-        connection.execute(statements.REGISTERED)
+        # To the end: a statement that gives a row stops there otherwise.
+        list(connection.execute(statements.REGISTERED))
         return connection
 
     def next_number(self) -> int:
@@ -61,7 +62,7 @@ class Matches:
         """Registers matches; those that are registered already count once."""
         self._kept.update(numbers)
         self._sorted = None
-        if len(self._kept) > self._few or self._message:
+        if self._kept and (len(self._kept) > self._few or self._message):
             self._write()
 
     def page(self, limit: int, after: int = 0) -> list[int]:

@@ -89,6 +89,11 @@ class Resolver:
         if known is not None:
             known.registered.forget()
 
+    @property
+    def open_messages(self) -> int:
+        """How many messages are resolved and not forgotten."""
+        return len(self._messages)
+
     def _pages(self, service: Service, pair: Pair) -> Iterator[list[int]]:
         after = 0
         while page := self._matchers.page(service, pair, self._page, after):
