@@ -1,9 +1,9 @@
 """Subscriptions and messages for the benchmark of wildcard subscriptions, the same at every run.
 
 Each subscription has a matcher of its own: three in ten with wildcards, for a value or for a lexeme, under one of five
-keys. Some have a second one, some need a frequent word beside it, and some exclude one. Messages have all five keys with
-1 to 12 words, as Zipf has them, and some that fulfil matchers; so they reach about as many subscriptions whether there
-are ten thousand or a million.
+keys. Some have a second one, some need a frequent word beside it, and some exclude one. Messages have all five keys
+with 1 to 12 words, as Zipf has them, and some that fulfil matchers; so they reach about as many subscriptions whether
+there are ten thousand or a million.
 """
 
 from __future__ import annotations

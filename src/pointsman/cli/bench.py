@@ -111,6 +111,18 @@ def pipeline(quick: Quick = False, json: AsJson = False, plot: Plot = None) -> N
 
 
 @app.command()
+def subscriptions(quick: Quick = False, json: AsJson = False, plot: Plot = None) -> None:
+    """Up to a million wildcard subscriptions: columns, Spark and live; a loop in Python and a join with rlike."""
+    _check(plot)
+    results = _subscriptions(quick)
+    _show("subscriptions", results, json)
+    if plot:
+        from pointsman.bench.subscriptions_plot import draw_subscriptions
+
+        draw_subscriptions(results, plot)
+
+
+@app.command()
 def memory(
     messages: Annotated[
         int, typer.Option("--messages", metavar="N", min=1_000, help="How many messages go through.")
@@ -175,6 +187,13 @@ def _pipeline(quick: bool) -> dict[str, Any]:
         return run(quick, progress)
 
 
+def _subscriptions(quick: bool) -> dict[str, Any]:
+    from pointsman.bench.subscriptions import run
+
+    with _progress("subscriptions") as progress:
+        return run(quick, progress)
+
+
 def _memory(quick: bool, messages: int | None = None) -> dict[str, Any]:
     from pointsman.bench.pipeline_memory import FULL, QUICK, run
 
@@ -190,6 +209,7 @@ ALL: dict[str, Callable[[bool], Any]] = {
     "table": _table,
     "queue": _queue,
     "pipeline": _pipeline,
+    "subscriptions": _subscriptions,
     "memory": _memory,
 }
 

@@ -42,7 +42,7 @@ def tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
         1,
         [_state(row) for row in results["state"]],
     )
-    yield _must_hold(results["required"])
+    yield must_hold(results["required"])
 
 
 def memory_tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
@@ -64,10 +64,11 @@ def memory_tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
             for row in rows
         ],
     )
-    yield _must_hold(results["required"])
+    yield must_hold(results["required"])
 
 
-def _must_hold(required: Sequence[Required]) -> Table:
+def must_hold(required: Sequence[Required]) -> Table:
+    """What must hold, and whether it does."""
     return Table(
         "Must hold",
         ("what", "measured", "limit", ""),

@@ -135,6 +135,14 @@ def show_pipeline(results: dict[str, Any]) -> None:
         _show(*table)
 
 
+def show_subscriptions(results: dict[str, Any]) -> None:
+    """Wildcard subscriptions by the million; and what must hold."""
+    from pointsman.cli.bench_subscription_tables import tables
+
+    for table in tables(results):
+        _show(*table)
+
+
 def show_memory(results: dict[str, Any]) -> None:
     """A long run; and whether it is flat."""
     from pointsman.cli.bench_pipeline_tables import memory_tables
@@ -172,5 +180,6 @@ SHOW: dict[str, Callable[[Any], None]] = {
     "table": show_table,
     "queue": show_queue,
     "pipeline": show_pipeline,
+    "subscriptions": show_subscriptions,
     "memory": show_memory,
 }

@@ -1,0 +1,42 @@
+"""The tables of ``pointsman bench subscriptions``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pointsman.bench.subscriptions_rows import Row
+from pointsman.cli.bench_pipeline_tables import must_hold
+from pointsman.cli.bench_queue_tables import Table
+
+
+def tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
+    """All of them, in the order in which they are read."""
+    rows: Sequence[Row] = results["rows"]
+    yield Table(
+        "From a message to the wildcard subscriptions it reaches (CPU of one process; Spark: wall clock, two cores)",
+        ("way", "subscriptions", "messages", "messages a second", "matches", "build s", "MB"),
+        1,
+        [_row(row) for row in rows],
+    )
+    ways = [row for row in rows if row.mode]
+    if ways:
+        yield Table(
+            "How messages meet the index on Spark",
+            ("subscriptions", "mode, and why"),
+            2,
+            [(f"{row.subscriptions:,}", row.mode) for row in ways],
+        )
+    yield must_hold(results["required"])
+
+
+def _row(row: Row) -> Sequence[str]:
+    return (
+        row.way,
+        f"{row.subscriptions:,}",
+        f"{row.messages:,}",
+        f"{row.messages_per_second:,.0f}" if row.messages_per_second >= 10 else f"{row.messages_per_second:.2f}",
+        f"{row.matches_per_message:.1f}",
+        "" if row.build_seconds is None else f"{row.build_seconds:,.2f}",
+        "" if row.build_bytes is None else f"{row.build_bytes / 1e6:,.1f}",
+    )
