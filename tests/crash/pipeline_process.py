@@ -75,6 +75,11 @@ class Run:
         """The end of what it has said."""
         return f"{self.name} ended with {self.code}: {self._errors.read_text()[-700:]}"
 
+    def says_why(self) -> bool:
+        """Whether the last that it said is an error of the project's, in JSON, and it ended with 2."""
+        last = self._errors.read_text().strip().rpartition("\n")[2]
+        return self.code == 2 and last.startswith('{"error": ')
+
     def kill(self, whom: str, chance: float) -> bool:
         """Kills ``all``, only the ``driver``, only ``java`` or only a ``worker``; False if there is no such process.
 

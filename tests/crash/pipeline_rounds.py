@@ -104,6 +104,8 @@ class PipelineRounds:
         self._feed(queue, tuple(coming))
         if target == "java" and not run.wait(PATIENCE):
             self.outcome.wrong.append(f"{run.name} is stuck, and its Java was killed")
+        elif target == "java" and not run.says_why():
+            self.outcome.wrong.append(f"{run.name} does not say what happened: {run.last_words()}")
 
     def _feed(self, queue: Queue, messages: tuple[Message, ...]) -> None:
         put(queue, messages)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pointsman.errors import MissingExtraError
+from pointsman.errors import MissingExtraError, PointsmanError
 from pointsman.pipeline.java import find_java
 from pointsman.pipeline.java_wrapper import make_wrapper
 from pointsman.pipeline.master import ON_THIS_MACHINE, is_local, is_submitted, python_variables
@@ -52,10 +52,11 @@ def local_session(name: str = "pointsman", master: str = ANYWHERE, **config: obj
     In a program that ``spark-submit`` has started, that has said all this already: only ``config`` is set, and a
     master that is not ``local[*]``.
 
-    Raises MissingExtraError when pyspark is not installed, and PointsmanError ``no-java``. The caller ends the session
-    with ``stop()``.
+    Raises MissingExtraError when pyspark is not installed, and PointsmanError: ``no-java``, and ``spark-failed`` when
+    Java does not start with these settings. The caller ends the session with ``stop()``.
     """
     try:
+        from pyspark.errors import PySparkRuntimeError
         from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtraError("spark", "pyspark") from None
@@ -69,7 +70,12 @@ def local_session(name: str = "pointsman", master: str = ANYWHERE, **config: obj
         builder = builder.master(master)
     for key, value in {**settings, **config}.items():
         builder = builder.config(key, str(value))
-    return builder.getOrCreate()
+    try:
+        return builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        if error.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        raise PointsmanError("spark-failed", "its Java process ended before it had begun; it says why above") from error
 
 
 def _quiet(home: Path) -> Path:

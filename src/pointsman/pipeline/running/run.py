@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,14 +57,30 @@ def run(
     register(session)
     runner = BatchRunner(pipeline, tables, checkpoint, tell)
     try:
-        check_shared(session, pipeline.at(written.out), str(checkpoint))
-        with alone(session, checkpoint, PATIENCE), _stopping() as stop:
-            queries = _start(session, pipeline, tables, runner, checkpoint, tell)
-            _watch(queries, runner.totals, stop, watch)
+        with _while_java_lives():
+            check_shared(session, pipeline.at(written.out), str(checkpoint))
+            with alone(session, checkpoint, PATIENCE), _stopping() as stop:
+                queries = _start(session, pipeline, tables, runner, checkpoint, tell)
+                _watch(queries, runner.totals, stop, watch)
     finally:
         if spark is None:
-            session.stop()
+            with suppress(InputError), _while_java_lives():
+                session.stop()
     return runner.totals
+
+
+@contextmanager
+def _while_java_lives() -> Iterator[None]:
+    """What is raised when Spark's Java cannot be reached any more becomes ``InputError`` (``spark-failed``)."""
+    from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+
+    try:
+        yield
+    except (Py4JError, ConnectionError) as error:
+        if isinstance(error, Py4JJavaError):
+            raise
+        problem = f"its Java process has ended, or does not answer: {type(error).__name__}"
+        raise InputError("spark-failed", problem) from error
 
 
 def _start(
@@ -141,5 +157,7 @@ def _stopping() -> Iterator[threading.Event]:
 
 
 def _cause(error: Exception) -> str:
+    """The last line that names an error, of all that Spark says; the places in the code of Java do not."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return next((line for line in reversed(lines) if "Error" in line or "Exception" in line), lines[0] if lines else "")
+    said = [line for line in lines if not line.startswith("at ")]
+    return next((line for line in reversed(said) if "Error" in line or "Exception" in line), said[0] if said else "")
