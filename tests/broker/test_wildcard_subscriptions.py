@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 
 from pointsman import Broker, RoutingTable
+from pointsman.broker.destinations.http_headers import LONGEST_LIST, headers_of
+from pointsman.broker.destinations.interface import Delivered
 from pointsman.conditions import Matcher
 from pointsman.errors import AccessError, InputError, StoreError
+from pointsman.message import Message
 from pointsman.patterns.pattern import Pattern
 from pointsman.store.queue import Queue
 from pointsman.subscriptions.model import WildcardSubscription
@@ -307,3 +310,14 @@ destinations:
             ("backup", "b", "subscriptions:ada", ("one",)),
             ("backup", "b", "subscriptions:bob", ("two",)),
         ]
+
+
+def test_a_request_names_the_subscriptions_that_fit_into_a_header() -> None:
+    """What a header cannot carry is encoded, the comma too; one that no subscription made says nothing of them."""
+    names = ("plain", "with, comma", "ä", *(f"{number:0>100}" for number in range(50)))
+    delivery = Delivered("d", "subscriptions:ada", "desk", Message("a"), "ada", names)
+    headers = headers_of(delivery)
+    assert headers["pointsman-owner"] == "ada"
+    assert headers["pointsman-subscriptions"].startswith("plain,with%2C%20comma,%C3%A4,0")
+    assert len(headers["pointsman-subscriptions"]) <= LONGEST_LIST
+    assert not {"pointsman-owner", "pointsman-subscriptions"} & headers_of(delivery._replace(owner=None)).keys()

@@ -56,6 +56,8 @@ class Resolver:
         self._spill = spill
         self._page = page
         self._messages: dict[str, _Known] = {}
+        self._names: dict[str, tuple[str, ...]] = {}
+        """Destinations that were read before, as most subscriptions have the same."""
 
     def resolve(self, message_id: str, subject: str, metadata: Mapping[str, str]) -> str:
         """Registers what may match a message, and gives its id: what ``matches`` is asked for, until ``forget``."""
@@ -80,7 +82,7 @@ class Resolver:
         found: list[Match] = []
         while len(found) < limit and (numbers := known.registered.page(min(limit, self._page), after)):
             after = numbers[-1]
-            found += [_match(each) for each in self._subscriptions.read(numbers) if _holds(each, known)]
+            found += [self._match(each) for each in self._subscriptions.read(numbers) if _holds(each, known)]
         return found[:limit]
 
     def forget(self, message_id: str) -> None:
@@ -104,6 +106,14 @@ class Resolver:
         for page in self._subscriptions.behind(gates, self._page):
             known.registered.register(page)
 
+    def _match(self, found: Found) -> Match:
+        names = self._names.get(found.destinations)
+        if names is None:
+            if len(self._names) >= self._page:
+                self._names.clear()
+            names = self._names[found.destinations] = tuple(json.loads(found.destinations))
+        return Match(found.number, found.id, found.owner, names)
+
     def _known(self, message_id: str) -> _Known:
         known = self._messages.get(message_id)
         if known is None:
@@ -116,7 +126,3 @@ def _holds(found: Found, known: _Known) -> bool:
     if found.pattern is not None and found.pattern not in known.patterns:
         return False
     return found.tree is None or tree_holds(parse_tree(found.tree), known.matchers)
-
-
-def _match(found: Found) -> Match:
-    return Match(found.number, found.id, found.owner, tuple(json.loads(found.destinations)))
