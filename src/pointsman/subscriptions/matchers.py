@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pointsman.conditions import Matcher
 from pointsman.errors import SubjectError
@@ -21,7 +21,7 @@ from pointsman.subscriptions.control import Control, Reader
 from pointsman.subscriptions.gates import Leaf
 from pointsman.subscriptions.leaf_rows import row_leaf
 from pointsman.subscriptions.numbers import LiveNumberIndex
-from pointsman.subscriptions.pages import gone_page, pattern_page
+from pointsman.subscriptions.pages import Gone, gone_page, pattern_page
 from pointsman.subscriptions.trees import parse_tree, tree_numbers
 
 PAGE = 1000
@@ -87,7 +87,7 @@ class Matchers:
         if since >= 0:
             self._take_away(reader, since)
             self._open_gates(reader, since)
-        self._take_up(reader)
+        self._take_up(reader, control)
         self.version = control.version
 
     def page(self, service: Service, pair: Pair, limit: int, after: int = 0) -> list[int]:
@@ -124,38 +124,44 @@ class Matchers:
         pair.found[Service(True, partial)] = [number for number in found if number in gates]
         pair.found[Service(False, partial)] = [number for number in found if number not in gates]
 
-    def _take_up(self, reader: Reader) -> None:
-        """What came since."""
-        while rows := list(reader.execute(statements.MATCHERS_AFTER, (self._last_matcher, PAGE))):
+    def _take_up(self, reader: Reader, control: Control) -> None:
+        """What came since: it has higher numbers than what was known."""
+        while self._last_matcher < control.last_matcher:
+            rows = list(reader.execute(statements.MATCHERS_AFTER, (self._last_matcher, PAGE)))
             for number, text, key, kind, is_gate in rows:
                 self._add(row_leaf(text, key, kind), number)
                 if is_gate:
                     self._gates.add(number)
-            self._last_matcher = rows[-1][0]
-        while patterns := pattern_page(reader, self._last_pattern, PAGE):
+            self._last_matcher = rows[-1][0] if len(rows) == PAGE else control.last_matcher
+        while self._last_pattern < control.last_pattern:
+            patterns = pattern_page(reader, self._last_pattern, PAGE)
             for each in patterns:
                 self._patterns.add(each.pattern, each.number)
-            self._last_pattern = patterns[-1].number
+            self._last_pattern = patterns[-1].number if len(patterns) == PAGE else control.last_pattern
 
     def _take_away(self, reader: Reader, since: int) -> None:
         """What went since. A number is never given again, so that it does not matter what came when."""
-        while page := gone_page(reader, since, PAGE):
+        page: list[Gone] | None = None
+        while page is None or len(page) == PAGE:
+            page = gone_page(reader, since, PAGE)
             for _, number, what in page:
                 if isinstance(what, Pattern):
                     self._patterns.remove(what, number)
                 elif not isinstance(what, str):
                     self._remove(what, number)
-            since = page[-1].version
+            since = page[-1].version if page else since
 
     def _open_gates(self, reader: Reader, since: int) -> None:
         """Matchers that were known may have become gates of subscriptions that were changed."""
-        while rows := list(reader.execute(statements.CONDITIONS_CHANGED, (since, PAGE))):
+        rows: list[Any] | None = None
+        while rows is None or len(rows) == PAGE:
+            rows = list(reader.execute(statements.CONDITIONS_CHANGED, (since, PAGE)))
             for _, subscription, tree in rows:
                 for number in tree_numbers(parse_tree(tree)):
                     known = number in self._gates or number > self._last_matcher
                     if not known and list(reader.execute(statements.IS_GATE, (number, subscription))):
                         self._gates.add(number)
-            since = rows[-1][0]
+            since = rows[-1][0] if rows else since
 
     def _add(self, leaf: Leaf, number: int) -> None:
         if isinstance(leaf, Matcher):
