@@ -1,6 +1,6 @@
 """Asks every form of wildcard subscriptions the same questions and stops at the first disagreement.
 
-    python -m tests.agree_subscriptions [--cases 100000] [--seed 1] [--forms live]
+    python -m tests.agree_subscriptions [--cases 100000] [--seed 1] [--forms live,columns,broadcast,partitioned]
 
 A case is a message and up to 40 subscriptions: by their definition (each asked by itself), and by each of the forms.
 """
@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pointsman.store.queue import Queue
 from pointsman.subscriptions.live import LiveSubscriptions
 from pointsman.subscriptions.registry import Registry
+from tests.subscriptions.column_forms import broadcast, columns, partitioned
 from tests.subscriptions.generated import NOW, Case, expected, make_case
 
 Form = Callable[[list[Case]], list[list[list[str]]]]
@@ -22,7 +23,7 @@ Form = Callable[[list[Case]], list[list[list[str]]]]
 SUBSCRIPTIONS = 40
 MESSAGES = 20
 AT_ONCE = 50
-"""Sets of subscriptions that a form is asked about together."""
+"""Sets of subscriptions that a form is asked about together, unless told otherwise."""
 
 
 def live(cases: list[Case]) -> list[list[list[str]]]:
@@ -30,8 +31,10 @@ def live(cases: list[Case]) -> list[list[list[str]]]:
     return [_live(case, page=2 + place % 3 * 500) for place, case in enumerate(cases)]
 
 
-FORMS: Mapping[str, Form] = {"live": live}
-"""By their names. One that needs more than this process has is not asked unless it is named."""
+FORMS: Mapping[str, Form] = {"live": live, "columns": columns}
+"""By their names."""
+ON_SPARK: Mapping[str, Form] = {"broadcast": broadcast, "partitioned": partitioned}
+"""Those that are not asked unless they are named, since they start Spark."""
 
 
 def disagreement(cases: list[Case], form: Form) -> str | None:
@@ -83,19 +86,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    parser.add_argument("--at-once", type=int, default=AT_ONCE, help="sets of subscriptions asked about together")
     parser.add_argument("--forms", default=",".join(FORMS), help="between commas")
     options = parser.parse_args(arguments)
     print(f"seed {options.seed}", flush=True)
     asked = number = matched = 0
     while asked < options.cases:
-        cases = make_cases(options.seed, number, AT_ONCE)
+        cases = make_cases(options.seed, number, options.at_once)
         number += 1
         for name in options.forms.split(","):
-            wrong = disagreement(cases, FORMS[name])
+            wrong = disagreement(cases, {**FORMS, **ON_SPARK}[name])
             if wrong is not None:
                 print(f"{name}: {wrong}")
                 return 1
-        asked += AT_ONCE * MESSAGES
+        asked += options.at_once * MESSAGES
         matched += sum(len(ids) for case in cases for ids in expected(case))
         print(f"{asked} cases, {matched} matches, 0 disagreements", flush=True)
     return 0

@@ -189,16 +189,17 @@ def memory_of_workers(spark: SparkSession) -> int:
     return int(max(row.most for row in rows))
 
 
-def reached(spark: SparkSession, subscriptions: DataFrame, messages: int) -> int:
+def reached(spark: SparkSession, subscriptions: DataFrame, messages: int, **how: Any) -> int:
     """How many subscriptions so many messages reach that reach them all."""
     sent = spark.range(0, messages, 1, 1).select(
         sf.lit("a.b").alias("subject"), sf.create_map(sf.lit("k"), sf.lit("v")).alias("metadata")
     )
-    return resolve(sent, subscriptions).count()
+    return resolve(sent, subscriptions, **how).count()
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="nothing tells what a process holds")
-def test_a_worker_stays_flat_when_messages_reach_everybody(spark: SparkSession) -> None:
+@pytest.mark.parametrize("how", [{}, {"page": 20_000}], ids=["in one page", "in pages"])
+def test_a_worker_stays_flat_when_messages_reach_everybody(spark: SparkSession, how: dict[str, int]) -> None:
     """What the workers hold at most does not depend on how many messages reach all subscriptions."""
     count = int(os.environ.get("POINTSMAN_SUBSCRIPTIONS", "100000"))
     condition = json.dumps({"key": "k", "pattern": "v"})
@@ -210,7 +211,7 @@ def test_a_worker_stays_flat_when_messages_reach_everybody(spark: SparkSession) 
     held = []
     for messages in (2, 24):
         memory_of_workers(spark)
-        assert reached(spark, subscriptions, messages) == messages * count
+        assert reached(spark, subscriptions, messages, **how) == messages * count
         held.append(memory_of_workers(spark))
     # What the 22 more messages reach would be 17 MB for each 100,000 subscriptions.
     assert held[1] - held[0] < 8_000 * max(1, count // 100_000)

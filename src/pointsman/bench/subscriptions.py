@@ -79,6 +79,9 @@ def run(quick: bool, progress: Progress = lambda _: None) -> dict[str, Sequence[
 def run_plan(plan: Plan, spark: SparkSession, progress: Progress = lambda _: None) -> dict[str, Sequence[Any]]:
     """The measurements of a plan."""
     rows: list[Row] = []
+    progress("warming up")
+    with TemporaryDirectory(prefix="pointsman-bench-") as name:
+        _on_spark(plan._replace(turns=1, repeated=1), spark, make_data(200, 1_000), Path(name))
     for size in plan.sizes:
         progress(f"{size:,} subscriptions: making them")
         data = make_data(size, plan.messages)
@@ -96,7 +99,7 @@ def _rows(plan: Plan, spark: SparkSession, data: Data, folder: Path, progress: P
     spent = min(microseconds(partial(_pairs, index, metadata)) for _ in range(plan.turns)) / 1e6
     yield Row(COLUMNS, size, plan.messages, matches, spent, seconds, index.nbytes)
     progress(f"{size:,} subscriptions: {SPARK}")
-    yield _on_spark(plan, spark, data, folder, matches)
+    yield _as_many(_on_spark(plan, spark, data, folder), matches * plan.repeated)
     progress(f"{size:,} subscriptions: the live form")
     few = data.messages[: plan.live]
     yield _checked(measure_live(data.table, few, folder, progress), index, few)
@@ -115,7 +118,7 @@ def _rows(plan: Plan, spark: SparkSession, data: Data, folder: Path, progress: P
     yield _checked(Row(JOIN, size, len(few), found, seconds, None, None), index, few)
 
 
-def _on_spark(plan: Plan, spark: SparkSession, data: Data, folder: Path, matches: int) -> Row:
+def _on_spark(plan: Plan, spark: SparkSession, data: Data, folder: Path) -> Row:
     messages = _frame(spark, data.messages, folder / "messages", plan.repeated)
     pq.write_table(data.table, folder / "subscriptions.parquet")
     started = perf_counter()
@@ -123,10 +126,8 @@ def _on_spark(plan: Plan, spark: SparkSession, data: Data, folder: Path, matches
     built = perf_counter() - started
     resolved = resolve_conditions(messages, subscriptions)
     found = resolved.count()
-    if found != matches * plan.repeated:
-        raise AssertionError(f"{SPARK} finds {found} matches and not {matches * plan.repeated}")
     seconds = min(measure(resolved)[0] for _ in range(plan.turns))
-    count = plan.messages * plan.repeated
+    count = len(data.messages) * plan.repeated
     size, how = subscriptions.count, f"{subscriptions.mode}: {subscriptions.why}"
     return Row(SPARK, size, count, found, seconds, built, subscriptions.file_bytes, how)
 
@@ -156,7 +157,10 @@ def _pairs(index: SubscriptionIndex, metadata: Any) -> int:
 def _checked(row: Row, index: SubscriptionIndex, messages: Sequence[Any]) -> Row:
     from pointsman.bench.terms_data import METADATA
 
-    expected = _pairs(index, pa.array(messages, METADATA))
+    return _as_many(row, _pairs(index, pa.array(messages, METADATA)))
+
+
+def _as_many(row: Row, expected: int) -> Row:
     if row.matches != expected:
         raise AssertionError(f"{row.way} finds {row.matches} matches and not {expected}")
     return row

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 ID = "subscription_id"
 FOUND, PAGE, SHARD = "pointsman_found", "pointsman_page", "pointsman_shard"
-MOST_IN_A_PAGE = 1 << 16
+MOST_IN_A_PAGE = 1 << 20
+"""Subscriptions of one message in a page, unless told otherwise. A table of no more needs no further pages at all."""
 
 
 def resolve_conditions(

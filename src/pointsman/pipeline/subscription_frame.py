@@ -18,9 +18,9 @@ GROUPS = ("includes", "excludes")
 GROUP = "struct<all:boolean,matchers:array<struct<key:string,pattern:string,partial:boolean>>>"
 BEYOND_PATTERNS = ("condition", "includes", "excludes", "enabled", "expires")
 """A frame with one of these is no frame of patterns alone."""
-BYTES_EACH = 70
-BYTES_A_BYTE = 1.5
-"""What an index weighs: so much for each subscription, and so much for each byte of its texts, roughly."""
+BYTES_EACH = 40
+BYTES_A_BYTE = 0.5
+"""What an index weighs: so much for each subscription, and so much for each byte of what it says in JSON, roughly."""
 
 
 class Weighed(NamedTuple):
