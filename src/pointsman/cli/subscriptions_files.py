@@ -27,7 +27,9 @@ def import_from(
     replace: Annotated[bool, typer.Option("--replace", help="Change those whose ids are there already.")] = False,
     batch: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Store so many at a time, and keep what was stored before an error."),
+        typer.Option(
+            min=1, metavar="N", help="Store up to so many at a time, and keep what was stored before an error."
+        ),
     ] = None,
     skip: Annotated[int, typer.Option(min=0, metavar="N", help="Leave out so many lines or rows.")] = 0,
     json: AsJson = False,

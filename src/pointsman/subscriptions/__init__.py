@@ -6,3 +6,8 @@
 ``WildcardSubscription`` (``model.py``) is what one is, ``Registry`` (``registry.py``) keeps them, and ``pages.py`` is
 what an index needs of those that are kept.
 """
+
+from pointsman.subscriptions.model import WildcardSubscription
+from pointsman.subscriptions.registry import Registry
+
+__all__ = ["Registry", "WildcardSubscription"]

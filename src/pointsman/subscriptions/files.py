@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Literal, get_args
+from typing import TYPE_CHECKING, BinaryIO, Literal, TypeVar, get_args
 
 from pointsman.errors import InputError, PointsmanError
 from pointsman.subscriptions.importing import Imported, Progress
@@ -16,10 +16,16 @@ from pointsman.subscriptions.json_lines import Entry, read_lines, write_lines
 from pointsman.subscriptions.model import WildcardSubscription
 from pointsman.subscriptions.registry import Registry
 
+if TYPE_CHECKING:
+    from pointsman.subscriptions.bulk.pieces import Piece
+
 Form = Literal["jsonl", "parquet"]
 STANDARD = Path("-")
 """The standard input, and the standard output."""
 PAGE = 5_000
+LARGE = 1 << 20
+"""Bytes of a file that is read by compiled code."""
+Stored = TypeVar("Stored")
 
 
 def import_file(
@@ -35,35 +41,43 @@ def import_file(
     """Stores the subscriptions of a file: all of them in one transaction, or nothing if one cannot be.
 
     The format goes by the name of the file (``.parquet``, else JSON Lines) unless given; ``-`` is the standard input.
-    With ``replace``, those whose ids are there already are changed. With ``batch``, that many lines or rows share a
+    With ``replace``, those whose ids are there already are changed. With ``batch``, up to that many share a
     transaction: others may write between them, and what was stored before an error stays; the error says how many lines
     or rows that were, to go on with ``skip``. Raises ``InputError`` with the file and the line or row, and
     ``StoreError`` (``subscription-exists``).
     """
     running = registry.importing(replace=replace, progress=progress)
-    last = skip
+    chosen, most = _chosen(path, form), None if batch is None else _checked(batch)
+    if not replace and _is_large(path):
+        with _pieces(registry, path, chosen, skip, most) as pieces:
+            if most is None:
+                running.store_pieces(pieces)
+            else:
+                _store_each(((piece.last, [piece]) for piece in pieces), running.store_pieces, skip)
+    else:
+        with _entries(registry, path, chosen, skip) as entries:
+            if most is None:
+                running.store(entry.subscription for entry in entries)
+            else:
+                _store_each(_batches(entries, most), running.store, skip)
+    return running.stored
 
-    def noted(entries: Iterator[Entry]) -> Iterator[WildcardSubscription]:
-        nonlocal last
-        for entry in entries:
-            last = entry.place
-            yield entry.subscription
 
-    with _entries(registry, path, _chosen(path, form), skip) as entries:
-        if batch is None:
-            running.store(noted(entries))
-            return running.stored
-        done = skip
-        while True:
-            try:
-                piece = list(noted(islice(entries, _checked(batch))))
-                running.store(piece)
-            except PointsmanError as error:
-                error.problem += f" (up to line or row {done:,} all is stored: correct it, and go on with skip {done})"
-                raise
-            if not piece:
-                return running.stored
+def _store_each(batches: Iterable[tuple[int, Stored]], store: Callable[[Stored], None], skip: int) -> None:
+    """Stores batches, each with the number of its last line or row, one after the other."""
+    done = skip
+    try:
+        for last, batch in batches:
+            store(batch)
             done = last
+    except PointsmanError as error:
+        error.problem += f" (up to line or row {done:,} all is stored: correct it, and go on with skip {done})"
+        raise
+
+
+def _batches(entries: Iterator[Entry], most: int) -> Iterator[tuple[int, list[WildcardSubscription]]]:
+    while batch := list(islice(entries, most)):
+        yield batch[-1].place, [entry.subscription for entry in batch]
 
 
 def export_file(
@@ -130,6 +144,30 @@ def _chosen(path: Path, form: Form | None) -> Form:
     if form not in get_args(Form):
         raise InputError("bad-usage", f"there is no format {form!r}; there are {', '.join(get_args(Form))}")
     return form
+
+
+def _is_large(path: Path) -> bool:
+    """Whether it pays to load the compiled code."""
+    try:
+        return path != STANDARD and path.stat().st_size >= LARGE
+    except OSError:
+        return False
+
+
+@contextmanager
+def _pieces(registry: Registry, path: Path, form: Form, skip: int, most: int | None) -> Iterator[Iterator[Piece]]:
+    """The pieces of a large file."""
+    if form == "parquet":
+        from pointsman.subscriptions.bulk.row_pieces import row_pieces
+        from pointsman.subscriptions.parquet import open_parquet
+
+        with open_parquet(str(path)) as file:
+            yield row_pieces(file, str(path), registry.limits, skip, most)
+    else:
+        from pointsman.subscriptions.bulk.line_pieces import line_pieces
+
+        with _opened(path) as lines:
+            yield line_pieces(lines, str(path), registry.limits, skip, most)
 
 
 @contextmanager

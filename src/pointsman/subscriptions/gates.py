@@ -44,17 +44,22 @@ def leaves(condition: Condition) -> list[Leaf]:
 
 def leaf_weight(leaf: Leaf, uses: int) -> int:
     """How many a leaf lets through, for comparison: more if it is used often, and if it fits many values."""
-    return (1 + uses) << _width(leaf)
+    return (1 + uses) << leaf_width(leaf)
 
 
 def pattern_weight(pattern: Pattern, uses: int) -> int:
-    """The same for a subject pattern.
+    """The same for a subject pattern."""
+    return (1 + uses) << pattern_width(pattern)
 
-    >>> pattern_weight(Pattern("orders.7"), 0), pattern_weight(Pattern("orders.*"), 0), pattern_weight(Pattern(">"), 0)
-    (1, 16, 1024)
+
+def pattern_width(pattern: Pattern) -> int:
+    """Roughly how many subjects a pattern fits, as ``leaf_width`` says it of leaves.
+
+    >>> pattern_width(Pattern("orders.7")), pattern_width(Pattern("orders.*")), pattern_width(Pattern(">"))
+    (0, 4, 10)
     """
     literals = sum(isinstance(node, Literal) for node in pattern.nodes)
-    return (1 + uses) << (0 if literals == len(pattern.nodes) else 4 if literals else 10)
+    return 0 if literals == len(pattern.nodes) else 4 if literals else 10
 
 
 class _Finder:
@@ -91,7 +96,7 @@ class _Finder:
     def _weight(self, way: Gates) -> tuple[int, int]:
         if self._uses is not None:
             return sum(leaf_weight(leaf, self._uses(leaf)) for leaf in way), 0
-        return len(way), sum(map(_width, way))
+        return len(way), sum(map(leaf_width, way))
 
 
 def _together(ways: Iterable[Gates | None]) -> Gates | None:
@@ -103,7 +108,7 @@ def _together(ways: Iterable[Gates | None]) -> Gates | None:
     return tuple(found)
 
 
-def _width(leaf: Leaf) -> int:
+def leaf_width(leaf: Leaf) -> int:
     """Roughly how many values a leaf fits: a lower number for fewer."""
     any_key = 1 if leaf.key is None else 0
     if isinstance(leaf, NumberComparison):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pointsman.store.store import Store
 from pointsman.store.transaction import Transaction
@@ -12,6 +12,9 @@ from pointsman.subscriptions import statements
 from pointsman.subscriptions.limits import Limits
 from pointsman.subscriptions.model import WildcardSubscription
 from pointsman.subscriptions.storing import Storing
+
+if TYPE_CHECKING:
+    from pointsman.subscriptions.bulk.pieces import Piece
 
 Progress = Callable[[int], None]
 """Is told how many more are done."""
@@ -62,6 +65,24 @@ class Import:
         self.stored = Imported(self.stored.created + created, self.stored.updated + updated)
         if self._progress is not None:
             self._progress(created + updated - told)
+
+    def store_pieces(self, pieces: Iterable[Piece]) -> None:
+        """Stores all subscriptions of pieces of files, likewise; none that is there already is replaced."""
+        from pointsman.subscriptions.bulk.adding import Adding
+        from pointsman.subscriptions.bulk.compilation import announce
+
+        announce()
+        created = 0
+        with self._store.exclusive() as transaction, _with_memory(transaction):
+            storing = Storing(transaction, self._limits)
+            adding = Adding(storing)
+            for piece in pieces:
+                count = adding.add(piece)
+                created += count
+                if self._progress is not None:
+                    self._progress(count)
+            storing.finish()
+        self.stored = Imported(self.stored.created + created, self.stored.updated)
 
 
 @contextmanager

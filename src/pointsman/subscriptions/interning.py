@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
-from collections.abc import Iterable
 
 import apsw
 
@@ -46,9 +44,32 @@ class Matchers:
         self._numbers[row] = number
         return number
 
-    def flush(self, used: Iterable[int]) -> None:
-        """Writes the new ones, and that each is used once more for each time that it is named, below 2**20 times."""
-        counts = Counter(used)
+    def numbers(self, rows: list[LeafRow]) -> tuple[list[int], list[int]]:
+        """The numbers of many distinct matchers, and how often each is used; those that have none stay so, as 0.
+
+        They are given theirs, and are written, by ``add``.
+        """
+        numbers: list[int] = [number or 0 for number in map(self._numbers.get, rows)]
+        if not self._knows_all:
+            for place, number in enumerate(numbers):
+                stored = None if number else self._transaction.first(statements.MATCHER_FIND, rows[place])
+                if stored is not None:
+                    numbers[place], uses = stored
+                    self._numbers[rows[place]] = numbers[place]
+                    self.uses[numbers[place]] = uses
+        return numbers, [self.uses[number] if number else 0 for number in numbers]
+
+    def add(self, rows: list[LeafRow], uses: list[int]) -> None:
+        """Writes new matchers, which have been given the next numbers in this order, with how often each is used."""
+        numbers = range(self._control.last_matcher + 1, self._control.last_matcher + len(rows) + 1)
+        texts, keys, kinds = zip(*rows, strict=True)
+        self._transaction.executemany(statements.MATCHER_ADD, zip(texts, keys, kinds, numbers, uses, strict=True))
+        self._numbers.update(zip(rows, numbers, strict=True))
+        self.uses.update(zip(numbers, uses, strict=True))
+        self._control.last_matcher += len(rows)
+
+    def flush(self, counts: dict[int, int]) -> None:
+        """Writes the new ones, and that each is used so many times more, below 2**20; empties the counts."""
         rows = [(*row, number, counts.pop(number, 0)) for row, number in self._new]
         if rows:
             self._transaction.executemany(statements.MATCHER_ADD, rows)
@@ -95,9 +116,8 @@ class Patterns:
         self._numbers[row] = number
         return number
 
-    def flush(self, used: Iterable[int]) -> None:
-        """Writes that each is used once more for each time that it is named."""
-        counts = Counter(used)
+    def flush(self, counts: dict[int, int]) -> None:
+        """Writes that each is used so many times more."""
         self._transaction.executemany(statements.PATTERN_USE, sorted(counts.items()))
         for number, count in counts.items():
             self.uses[number] += count

@@ -32,15 +32,15 @@ def read_lines(file: BinaryIO, name: str, limits: Limits, skip: int = 0) -> Iter
     number = 0
     while text := file.readline(MAXIMUM_LINE + 1):
         number += 1
-        if len(text) > MAXIMUM_LINE:
-            problem = f"the line is longer than {MAXIMUM_LINE:,} bytes"
-            raise InputError("bad-subscription", problem, file=name, line=number)
-        if number > skip and text.strip():
+        if (number > skip or len(text) > MAXIMUM_LINE) and text.strip():
             yield Entry(number, read_line(text, name, number, limits))
 
 
 def read_line(text: bytes, name: str, number: int, limits: Limits) -> WildcardSubscription:
     """The subscription of a line. Raises as ``read_lines``."""
+    if len(text) > MAXIMUM_LINE:
+        problem = f"the line is longer than {MAXIMUM_LINE:,} bytes"
+        raise InputError("bad-subscription", problem, file=name, line=number)
     try:
         return read_subscription(json_text.parse(text), limits)
     except MessageError as error:

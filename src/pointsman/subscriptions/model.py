@@ -52,11 +52,11 @@ class WildcardSubscription:
     description: str = ""
 
     def __post_init__(self) -> None:
-        _check_name(self.id, "id")
-        _check_name(self.owner, "owner")
-        object.__setattr__(self, "destinations", _checked_destinations(self.destinations))
+        check_name(self.id, "id")
+        check_name(self.owner, "owner")
+        object.__setattr__(self, "destinations", checked_destinations(self.destinations))
         _check_flag(self.enabled)
-        object.__setattr__(self, "expires", _checked_time(self.expires))
+        object.__setattr__(self, "expires", checked_time(self.expires))
         _check_text(self.description, "description")
         if len(self.description) > LONGEST_DESCRIPTION:
             raise bad("description", f"it has more than {LONGEST_DESCRIPTION:,} characters; shorten it")
@@ -97,7 +97,8 @@ def _check_text(value: object, field: str) -> None:
         raise bad(field, "the text holds a lone surrogate, which UTF-8 cannot write") from None
 
 
-def _check_name(value: object, field: str) -> None:
+def check_name(value: object, field: str) -> None:
+    """Raises ``InputError`` for what is no id, owner or name of a destination."""
     _check_text(value, field)
     name = str(value)
     if not name:
@@ -108,13 +109,14 @@ def _check_name(value: object, field: str) -> None:
         raise bad(field, "it holds a NUL; remove it")
 
 
-def _checked_destinations(value: object) -> tuple[str, ...]:
+def checked_destinations(value: object) -> tuple[str, ...]:
+    """The names of destinations. Raises ``InputError``."""
     if not isinstance(value, list | tuple):
         raise bad("destinations", f"a list of names is needed, not {type(value).__name__}")
     if not 0 < len(value) <= MOST_DESTINATIONS:
         raise bad("destinations", f"it has {len(value):,} names; from 1 to {MOST_DESTINATIONS} are needed")
     for place, name in enumerate(value):
-        _check_name(name, f"destinations[{place}]")
+        check_name(name, f"destinations[{place}]")
     if len(value) > 1 and len(set(value)) < len(value):
         raise bad("destinations", "a name stands there twice; each gets a message once")
     return tuple(value)
@@ -125,7 +127,8 @@ def _check_flag(value: object) -> None:
         raise bad("enabled", f"true or false is needed, not {type(value).__name__}")
 
 
-def _checked_time(value: object) -> float | None:
+def checked_time(value: object) -> float | None:
+    """The time of expiry. Raises ``InputError``."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):

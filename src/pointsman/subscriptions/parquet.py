@@ -29,7 +29,7 @@ SCHEMA = pa.schema(
         ("description", pa.string()),
     ]
 )
-ROWS = 20_000
+ROWS = 50_000
 """Rows that are read or written together."""
 
 
@@ -52,10 +52,10 @@ def open_parquet(path: str) -> Any:
     return file
 
 
-def read_batches(file: Any, name: str) -> Iterator[Any]:
+def read_batches(file: Any, name: str, rows: int = ROWS) -> Iterator[Any]:
     """The record batches of an open file, with all columns of the schema. Raises ``InputError``."""
     try:
-        for batch in file.iter_batches(batch_size=ROWS):
+        for batch in file.iter_batches(batch_size=rows):
             yield _with_schema(batch)
     except (pa.ArrowException, OSError) as error:
         raise InputError("bad-subscription", f"its columns cannot be used: {error}", file=name) from None

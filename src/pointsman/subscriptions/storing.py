@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import apsw
@@ -33,11 +34,11 @@ class Storing:
     """
 
     def __init__(self, transaction: Changer, limits: Limits) -> None:
-        self._transaction = transaction
-        self._limits = limits
+        self.transaction = transaction
+        self.limits = limits
         self.control = Control.read(transaction)
-        self._matchers = Matchers(transaction, self.control)
-        self._patterns = Patterns(transaction, self.control)
+        self.matchers = Matchers(transaction, self.control)
+        self.patterns = Patterns(transaction, self.control)
         self._rows: list[tuple[Any, ...]] = []
         self._pending: set[str] = set()
         self._base = 0
@@ -66,7 +67,7 @@ class Storing:
         """The number, the number of the pattern and the tree of the one of this id; None if there is none."""
         if id in self._pending:
             self.flush()
-        found: tuple[int, int | None, str | None] | None = self._transaction.first(statements.SUBSCRIPTION_FIND, (id,))
+        found: tuple[int, int | None, str | None] | None = self.transaction.first(statements.SUBSCRIPTION_FIND, (id,))
         return found
 
     def change(self, found: tuple[int, int | None, str | None], subscription: WildcardSubscription) -> None:
@@ -76,7 +77,7 @@ class Storing:
         matchers = self._delete_uses(number, pattern, tree)
         self._base = number
         row = self._row(number, subscription)
-        self._transaction.execute(statements.SUBSCRIPTION_CHANGE, row)
+        self.transaction.execute(statements.SUBSCRIPTION_CHANGE, row)
         self._flush_uses()
         # Only now, so that what both have in common stays.
         self._leave(matchers, pattern)
@@ -86,7 +87,7 @@ class Storing:
         self.flush()
         number, pattern, tree = found
         matchers = self._delete_uses(number, pattern, tree)
-        self._transaction.execute(statements.SUBSCRIPTION_DELETE, (number,))
+        self.transaction.execute(statements.SUBSCRIPTION_DELETE, (number,))
         self.control.subscriptions -= 1
         self._note_gone("subscription", number, id)
         self._leave(matchers, pattern)
@@ -94,37 +95,44 @@ class Storing:
     def finish(self) -> None:
         """Writes what is still to be written; the last call."""
         self.flush()
-        self.control.write(self._transaction)
+        self.control.write(self.transaction)
 
     def flush(self) -> None:
         """Writes what was added. Raises ``StoreError`` (``subscription-exists``)."""
         if not self._rows:
             return
-        try:
-            self._transaction.executemany(statements.SUBSCRIPTION_ADD, self._rows)
-        except apsw.ConstraintError:
-            for row in self._rows:
-                found = self._transaction.first(statements.SUBSCRIPTION_FIND, (row[1],))
-                if found is not None and found[0] != row[0]:
-                    raise StoreError("subscription-exists", f"there is a subscription {row[1]!r} already") from None
-            raise
+        self.write(self._rows, [row[1] for row in self._rows], self._base)
         self._rows.clear()
         self._pending.clear()
         self._flush_uses()
 
+    def write(self, rows: Iterable[tuple[Any, ...]], ids: Iterable[str], first: int) -> None:
+        """Writes the rows of new subscriptions, which have these ids and numbers from the first on.
+
+        Raises ``StoreError`` (``subscription-exists``).
+        """
+        try:
+            self.transaction.executemany(statements.SUBSCRIPTION_ADD, rows)
+        except apsw.ConstraintError:
+            for number, id in enumerate(ids, first):
+                found = self.transaction.first(statements.SUBSCRIPTION_FIND, (id,))
+                if found is not None and found[0] != number:
+                    raise StoreError("subscription-exists", f"there is a subscription {id!r} already") from None
+            raise
+
     def _flush_uses(self) -> None:
-        self._matchers.flush(self._used)
-        self._patterns.flush(self._used_patterns)
+        self.matchers.flush(Counter(self._used))
+        self.patterns.flush(Counter(self._used_patterns))
         if self._uses:
             packed = array("q", sorted(self._uses))
-            self._transaction.execute(statements.USES_ADD, (apsw.carray(packed), self._base))
+            self.transaction.execute(statements.USES_ADD, (apsw.carray(packed), self._base))
         self._used.clear()
         self._used_patterns.clear()
         self._uses.clear()
 
     def _row(self, number: int, subscription: WildcardSubscription) -> tuple[Any, ...]:
         offset = number - self._base
-        pattern = None if subscription.pattern is None else self._patterns.number(subscription.pattern)
+        pattern = None if subscription.pattern is None else self.patterns.number(subscription.pattern)
         opening: Sequence[int] = ()
         tree = None
         used: dict[int, None] = {}
@@ -153,8 +161,8 @@ class Storing:
 
     def _tree(self, condition: Condition, used: dict[int, None]) -> str:
         """The tree of a condition; the numbers of its matchers are noted as used."""
-        self._limits.check(condition)
-        matchers = self._matchers
+        self.limits.check(condition)
+        matchers = self.matchers
 
         def number(leaf: Leaf) -> int:
             found = matchers.number(leaf_row(leaf))
@@ -168,7 +176,7 @@ class Storing:
         condition = subscription.condition
         if condition is None or (pattern is None and len(used) == 1):
             return tuple(used) if pattern is None else (-pattern,)
-        matchers = self._matchers
+        matchers = self.matchers
         found = gates(condition, lambda leaf: matchers.uses[matchers.number(leaf_row(leaf))])
         if found is None:
             return () if pattern is None else (-pattern,)
@@ -176,7 +184,7 @@ class Storing:
         if pattern is None or subscription.pattern is None:
             return numbers
         weight = sum(leaf_weight(leaf, matchers.uses[number]) for leaf, number in zip(found, numbers, strict=True))
-        return (-pattern,) if pattern_weight(subscription.pattern, self._patterns.uses[pattern]) < weight else numbers
+        return (-pattern,) if pattern_weight(subscription.pattern, self.patterns.uses[pattern]) < weight else numbers
 
     def _names(self, destinations: tuple[str, ...]) -> str:
         text = self._destinations.get(destinations)
@@ -189,23 +197,23 @@ class Storing:
     def _delete_uses(self, number: int, pattern: int | None, tree: str | None) -> list[int]:
         matchers = [] if tree is None else list(dict.fromkeys(tree_numbers(parse_tree(tree))))
         gates_too = matchers if pattern is None else [*matchers, -pattern]
-        self._transaction.executemany(statements.USE_DELETE, [(each, number) for each in gates_too])
+        self.transaction.executemany(statements.USE_DELETE, [(each, number) for each in gates_too])
         return matchers
 
     def _leave(self, matchers: list[int], pattern: int | None) -> None:
         """One user less; what has none left is removed."""
         for each in matchers:
-            uses, text, key, kind = self._transaction.first(statements.MATCHER_LEAVE, (each,))
+            uses, text, key, kind = self.transaction.first(statements.MATCHER_LEAVE, (each,))
             if not uses:
-                self._transaction.execute(statements.MATCHER_DELETE, (each,))
+                self.transaction.execute(statements.MATCHER_DELETE, (each,))
                 self._note_gone("matcher", each, json.dumps((text, key, kind)))
-                self._matchers.forget((text, key, kind))
+                self.matchers.forget((text, key, kind))
         if pattern is not None:
-            uses, text, dialect = self._transaction.first(statements.PATTERN_LEAVE, (pattern,))
+            uses, text, dialect = self.transaction.first(statements.PATTERN_LEAVE, (pattern,))
             if not uses:
-                self._transaction.execute(statements.PATTERN_DELETE, (pattern,))
+                self.transaction.execute(statements.PATTERN_DELETE, (pattern,))
                 self._note_gone("pattern", pattern, json.dumps((text, dialect)))
-                self._patterns.forget((text, dialect))
+                self.patterns.forget((text, dialect))
 
     def _note_gone(self, kind: str, number: int, text: str) -> None:
-        self._transaction.execute(statements.GONE_ADD, (self.control.next_version(), kind, number, text))
+        self.transaction.execute(statements.GONE_ADD, (self.control.next_version(), kind, number, text))

@@ -1,0 +1,125 @@
+"""Pieces of JSON Lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from pointsman.errors import InputError
+from pointsman.matching.terms.kernels.compiled import Bytes, Places
+from pointsman.subscriptions.bulk.lines import (
+    CONDITION,
+    DESCRIPTION,
+    DESTINATIONS,
+    DIALECT,
+    ENABLED,
+    ID,
+    OWNER,
+    PATTERN,
+    split_lines,
+)
+from pointsman.subscriptions.bulk.pieces import Distinct, Piece, with_dialects
+from pointsman.subscriptions.bulk.terms import number_texts
+from pointsman.subscriptions.json_lines import MAXIMUM_LINE, read_line
+from pointsman.subscriptions.limits import Limits
+from pointsman.subscriptions.model import WildcardSubscription
+from pointsman.subscriptions.reading import FIELDS
+
+BYTES = 16 << 20
+"""Of a piece."""
+
+
+def line_pieces(file: BinaryIO, name: str, limits: Limits, skip: int = 0, most: int | None = None) -> Iterator[Piece]:
+    """The pieces of a file, after the first ``skip`` lines, each of up to ``most``.
+
+    Raises ``InputError`` (``bad-subscription``) for a line that is too long.
+    """
+    rest, before = b"", 0
+    while chunk := file.read(BYTES):
+        text = rest + chunk
+        cut = text.rfind(b"\n") + 1
+        rest = text[cut:]
+        if len(rest) > MAXIMUM_LINE:
+            problem = f"the line is longer than {MAXIMUM_LINE:,} bytes"
+            raise InputError("bad-subscription", problem, file=name, line=before + text.count(b"\n") + 1)
+        yield from _cut(text[:cut], name, before, limits, skip, most)
+        before += text.count(b"\n")
+    yield from _cut(rest, name, before, limits, skip, most)
+
+
+def _cut(text: bytes, name: str, before: int, limits: Limits, skip: int, most: int | None) -> Iterator[Piece]:
+    """The pieces of lines which so many come before."""
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 10) + 1
+    if text and not text.endswith(b"\n"):
+        ends = np.append(ends, len(text))
+    first = max(0, skip - before)
+    size = ends.size if most is None else most
+    while first < ends.size:
+        stop = min(first + size, ends.size)
+        begin = int(ends[first - 1]) if first else 0
+        yield _line_piece(text[begin : int(ends[stop - 1])], name, before + first, limits)
+        first = stop
+
+
+def _line_piece(text: bytes, name: str, before: int, limits: Limits) -> Piece:
+    data = np.frombuffer(text, np.uint8)
+    line_ends = np.flatnonzero(data == 10) + 1
+    if not text.endswith(b"\n"):
+        line_ends = np.append(line_ends, len(text))
+    count = line_ends.size
+    begins, ends = np.full((len(FIELDS), count), -1, np.int64), np.full((len(FIELDS), count), -1, np.int64)
+    expires = np.full(count, np.inf)
+    plain, empty = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    if _is_utf8(text):
+        split_lines(data, line_ends, begins, ends, expires, plain, empty)
+    plain &= np.diff(line_ends, prepend=0) <= MAXIMUM_LINE
+    # What was noted of a line that is not plain is of no use.
+    begins[:, ~plain] = ends[:, ~plain] = -1
+    begins[ID, ~plain] = ends[ID, ~plain] = 0
+
+    def read(row: int) -> WildcardSubscription:
+        begin = int(line_ends[row - 1]) if row else 0
+        return read_line(text[begin : int(line_ends[row])], name, before + row + 1, limits)
+
+    def distinct(field: int) -> Distinct:
+        return _distinct(text, data, begins[field], ends[field])
+
+    return Piece(
+        before + count,
+        _texts(text, begins[ID], ends[ID]),
+        distinct(OWNER),
+        distinct(DESTINATIONS),
+        with_dialects(distinct(PATTERN), distinct(DIALECT)),
+        begins[ENABLED] != 0,
+        expires,
+        _texts(text, begins[DESCRIPTION], ends[DESCRIPTION]),
+        data,
+        begins[CONDITION],
+        ends[CONDITION],
+        plain,
+        ~empty,
+        read,
+    )
+
+
+def _texts(text: bytes, begins: Places, ends: Places) -> list[Any]:
+    if not (begins >= 0).any():
+        return [None] * begins.size
+    places = zip(begins.tolist(), ends.tolist(), strict=True)
+    return [text[begin:end].decode() if begin >= 0 <= end else None for begin, end in places]
+
+
+def _distinct(text: bytes, data: Bytes, begins: Places, ends: Places) -> Distinct:
+    codes, firsts = np.zeros(begins.size, np.int32), np.zeros(begins.size, np.int32)
+    firsts = firsts[: number_texts(data, begins, ends, codes, firsts)]
+    return Distinct(codes, _texts(text, begins[firsts], ends[firsts]) if firsts.size else [])
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
