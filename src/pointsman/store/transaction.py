@@ -26,11 +26,16 @@ class Connection(Protocol):
     def executemany(self, statement: str, parameters: Iterable[Row], /) -> Any:
         """Runs a statement for each of the parameters."""
 
+    def total_changes(self) -> int:
+        """How many rows were changed since it was opened."""
+
 
 class Transaction:
     """What happens in one transaction; not safe between threads, and of no use after its end."""
 
     __slots__ = (
+        "_changes",
+        "_changes_before",
         "commits",
         "execute",
         "executemany",
@@ -51,6 +56,8 @@ class Transaction:
     def __init__(self, connection: Connection, clock: Callable[[], float]) -> None:
         self.execute = connection.execute
         self.executemany = connection.executemany
+        self._changes = connection.total_changes
+        self._changes_before = connection.total_changes()
         (
             self.commits,
             self.sequence,
@@ -73,6 +80,11 @@ class Transaction:
         """How many rows were changed only to lease deliveries: a transaction of nothing else need not be counted."""
         self.wake = False
         """Whether somebody may be waiting for what it makes ready."""
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether it has changed nothing so far: then what it reads is committed."""
+        return self._changes() == self._changes_before
 
     def is_counted(self, changes: int) -> bool:
         """Whether the next transaction has to know of this one, which changed so many rows.

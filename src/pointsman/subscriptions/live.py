@@ -57,13 +57,15 @@ class LiveSubscriptions:
 
     def _refresh(self, transaction: Transaction) -> None:
         """Takes up what is committed: what this transaction has changed itself may still be undone."""
-        if self._store.path == MEMORY:
+        if transaction.is_unchanged:
+            self._matchers.refresh(transaction)
+        elif self._store.path == MEMORY:
             # There is no second connection to it, so that it must be found out afterwards what was undone.
             self._unsure = (transaction, transaction.commits)
             self._matchers.refresh(transaction)
-            return
-        with self._registry.reading() as connection:
-            self._matchers.refresh(connection)
+        else:
+            with self._registry.reading() as connection:
+                self._matchers.refresh(connection)
 
     def _check_undone(self, transaction: Transaction) -> None:
         """A transaction whose changes were taken up may not have come to its end."""
