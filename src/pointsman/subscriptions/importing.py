@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
@@ -77,7 +78,8 @@ class Import:
             storing = Storing(transaction, self._limits)
             adding = Adding(storing)
             for piece in pieces:
-                count = adding.add(piece)
+                with _without_collection():
+                    count = adding.add(piece)
                 created += count
                 if self._progress is not None:
                     self._progress(count)
@@ -93,3 +95,15 @@ def _with_memory(transaction: Transaction) -> Iterator[None]:
         yield
     finally:
         transaction.execute(statements.USUAL_MEMORY)
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Python looks for no garbage in cycles meanwhile: a piece makes many objects, and none that is in a cycle."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

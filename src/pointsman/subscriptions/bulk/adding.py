@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
@@ -73,30 +72,24 @@ class Adding:
         if not order:
             return
         rows = self._rows(piece, plain, patterns, order)
-        first = control.last_subscription + 1
+        first, places = control.last_subscription + 1, np.array(order)
         trees = self._write_uses(piece, read, rows, first)
-        numbers = [None if code < 0 else int(rows.pattern_numbers[code]) for code in rows.patterns.tolist()]
-        expires = [None if each == np.inf else each for each in piece.expires.tolist()]
-        columns: tuple[Any, ...] = (
-            _all(piece.owners),
-            numbers,
-            trees,
-            _all(names),
-            piece.enabled.tolist(),
-            expires,
-            piece.descriptions,
+        numbers = Distinct(rows.patterns, rows.pattern_numbers.tolist())
+        sorted_ids = [ids[row] for row in order]
+        columns = zip(
+            range(first, first + len(order)),
+            sorted_ids,
+            piece.owners.at(places),
+            numbers.at(places),
+            trees.at(places),
+            names.at(places),
+            piece.enabled[places].tolist(),
+            _expiry(piece, places),
+            [piece.descriptions[row] or None for row in order],
+            range(control.version + 1, control.version + 1 + len(order)),
+            strict=True,
         )
-        self._storing.write(
-            zip(
-                range(first, first + len(order)),
-                map(ids.__getitem__, order),
-                *(map(column.__getitem__, order) for column in columns),
-                range(control.version + 1, control.version + 1 + len(order)),
-                strict=True,
-            ),
-            map(ids.__getitem__, order),
-            first,
-        )
+        self._storing.write(columns, sorted_ids, first)
         control.last_subscription += len(order)
         control.subscriptions += len(order)
         control.version += len(order)
@@ -126,7 +119,7 @@ class Adding:
             np.array([known.uses[number] if number else 0 for number in numbers], np.int64),
         )
 
-    def _write_uses(self, piece: Piece, read: Read, rows: Rows, first: int) -> list[str | None]:
+    def _write_uses(self, piece: Piece, read: Read, rows: Rows, first: int) -> Trees:
         """Writes the matchers and who uses them, and gives the trees."""
         storing = self._storing
         count = int(read.leaf_offsets[-1])
@@ -159,8 +152,19 @@ class Adding:
         if size:
             packed = np.sort(found.uses[:size])
             storing.transaction.execute(statements.USES_ADD, (apsw.carray(packed), first))
-        text, ends = found.trees.tobytes().decode("ascii"), found.tree_offsets.tolist()
-        return [text[begin:end] or None for begin, end in pairwise(ends)]
+        return Trees(found.trees.tobytes().decode("ascii"), found.tree_offsets)
+
+
+class Trees(NamedTuple):
+    """The trees of all rows after each other."""
+
+    text: str
+    offsets: Places
+
+    def at(self, rows: Places) -> list[str | None]:
+        """Those of these rows; None for one without."""
+        begins, ends = self.offsets[rows].tolist(), self.offsets[rows + 1].tolist()
+        return [self.text[begin:end] or None for begin, end in zip(begins, ends, strict=True)]
 
 
 def _leaf_rows(piece: Piece, read: Read, firsts: Ids) -> list[LeafRow]:
@@ -224,7 +228,6 @@ def _pattern(text: str, dialect: str) -> Pattern | None:
         return None
 
 
-def _all(column: Distinct) -> list[Any]:
-    """The value of each row."""
-    values = [*column.values, None]
-    return list(map(values.__getitem__, column.codes.tolist()))
+def _expiry(piece: Piece, rows: Places) -> list[float | None]:
+    """When each of these rows expires."""
+    return [None if each == np.inf else each for each in piece.expires[rows].tolist()]

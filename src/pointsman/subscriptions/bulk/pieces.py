@@ -28,6 +28,10 @@ class Distinct(NamedTuple):
         del known[None]
         return cls(np.array(codes, np.int32), list(known))
 
+    def at(self, rows: Places) -> list[Any]:
+        """The values of these rows; None where there is none."""
+        return list(map([*self.values, None].__getitem__, self.codes[rows].tolist()))
+
     def paired(self, other: Distinct) -> Distinct:
         """A column of pairs; those whose first half is none are none, and the second may be None."""
         return Distinct.of(
