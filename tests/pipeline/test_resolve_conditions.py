@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from pointsman.errors import PointsmanError
-from pointsman.pipeline import compiled_subscriptions, resolve
+from pointsman.pipeline import compiled_subscriptions, resolve, subscription_lists
 from pointsman.pipeline.compiled_subscriptions import CompiledSubscriptions, choose_way, compile_subscriptions
 from pointsman.pipeline.subscription_frame import Weighed
 from pointsman.pipeline.subscription_lists import Indexes, first_pages, further_pages
@@ -197,9 +197,11 @@ def pages_of(count: int, size: int) -> Iterator[tuple[int, list[int]]]:
         yield number, list(range(first, min(first + size, count)))
 
 
+@pytest.mark.parametrize("least", [1, 4, 1000])
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 100])
-def test_pages_are_those_of_the_whole(size: int) -> None:
+def test_pages_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch, size: int, least: int) -> None:
     """Messages that reach all, some and none, in two indexes; each row is one page."""
+    monkeypatch.setattr(subscription_lists, "LEAST_IDS", least)
     halves = [
         SubscriptionIndex.build(pa.table({"pattern": ["a.>"] * n}), ids=pa.array(range(b, b + n)))
         for b, n in ((0, 3), (3, 4))

@@ -35,8 +35,8 @@ def _columns(case: Case, as_columns: bool) -> list[list[str]]:
 
 
 def broadcast(cases: list[Case]) -> Found:
-    """On Spark, with the whole index on the host, in pages of three."""
-    return _on_spark(cases, mode="broadcast", page=3)
+    """On Spark, with the whole index on the host, in pages."""
+    return _on_spark(cases, mode="broadcast", page=100)
 
 
 def partitioned(cases: list[Case]) -> Found:

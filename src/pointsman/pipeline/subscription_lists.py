@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pointsman.subscriptions.columns import SubscriptionIndex
 
+LEAST_IDS = 1 << 14
+"""Ids of further pages that go to Spark in one array, if there are so many."""
+
 
 @lru_cache(maxsize=8)
 def opened_index(path: str) -> SubscriptionIndex:
@@ -82,6 +85,7 @@ def further_pages(
 
     The rows of a message follow each other, so that it is resolved once for all of its pages in a column.
     """
+    import numpy as np
     import pyarrow as pa
 
     numbers = pages.to_numpy(zero_copy_only=False)
@@ -91,9 +95,13 @@ def further_pages(
         if begin > done:
             yield pa.nulls(begin - done, kind)
         reached = _all_of(indexes, subjects.slice(begin, 1), metadata.slice(begin, 1), now)
-        for number in numbers[begin:end].tolist():
-            ids = indexes.named(reached[(number - 1) * page : number * page])
-            yield pa.ListArray.from_arrays(pa.array([0, len(ids)], pa.int32()), ids).cast(kind)
+        # Small pages are handed on together: each array that goes to Spark has its price.
+        together = max(1, LEAST_IDS // page)
+        for first in range(int(numbers[begin]), int(numbers[end - 1]) + 1, together):
+            last = min(first + together - 1, int(numbers[end - 1]))
+            ids = reached[(first - 1) * page : last * page]
+            offsets = np.minimum(np.arange(last - first + 2) * page, ids.size).astype(np.int32)
+            yield pa.ListArray.from_arrays(pa.array(offsets), indexes.named(ids)).cast(kind)
         done = end
     if done < len(numbers):
         yield pa.nulls(len(numbers) - done, kind)
