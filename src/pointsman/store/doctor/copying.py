@@ -81,6 +81,8 @@ def copy_all(connection: apsw.Connection, after: int, least: int, *, state: bool
     _try(connection, questions.COPY_UNLISTED)
     for statement in questions.COPY_STATE if state else ():
         _try(connection, statement)
+    if state:
+        _copy_wildcards(connection)
     connection.execute(questions.AFTER_COPY, (least,))
     missing, ranges = 0, list[str]()
     for first, end in connection.execute(questions.GAPS, (last,)):
@@ -88,6 +90,18 @@ def copy_all(connection: apsw.Connection, after: int, least: int, *, state: bool
         if len(ranges) < RANGES:
             ranges.append(f"{first:,} to {end:,}" if end > first else f"{first:,}")
     return Copied(count, missing, tuple(ranges))
+
+
+def _copy_wildcards(connection: apsw.Connection) -> None:
+    """Copies the wildcard subscriptions, all of them or none: their tables are of no use without each other."""
+    connection.execute(statements.BEGIN)
+    try:
+        for statement in questions.COPY_WILDCARDS:
+            connection.execute(statement)
+        connection.execute(statements.COMMIT)
+    except FAILED:
+        if connection.in_transaction:
+            connection.execute(statements.ROLLBACK)
 
 
 def _copy_ranges(connection: apsw.Connection, statement: str, first: int, last: int) -> int:

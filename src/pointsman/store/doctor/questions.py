@@ -127,6 +127,14 @@ COPY_STATE = (
     "INSERT OR IGNORE INTO main.seen SELECT * FROM source.seen",
     "INSERT OR IGNORE INTO main.state SELECT * FROM source.state",
 )
+COPY_WILDCARDS = (
+    "INSERT INTO main.wildcard_subscription SELECT * FROM source.wildcard_subscription",
+    "INSERT INTO main.wildcard_matcher SELECT * FROM source.wildcard_matcher",
+    "INSERT INTO main.wildcard_pattern SELECT * FROM source.wildcard_pattern",
+    "INSERT INTO main.wildcard_use SELECT * FROM source.wildcard_use",
+    "INSERT INTO main.wildcard_gone SELECT * FROM source.wildcard_gone",
+    "INSERT OR REPLACE INTO main.wildcard_control SELECT * FROM source.wildcard_control",
+)
 COPY_DELIVERIES = {
     "ready": "INSERT OR IGNORE INTO main.ready SELECT * FROM source.ready WHERE sequence > ?",
     "leased": "INSERT OR IGNORE INTO main.leased SELECT * FROM source.leased WHERE sequence > ?",
