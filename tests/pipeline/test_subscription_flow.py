@@ -17,8 +17,8 @@ from pointsman.conditions import AllOf, AnyOf, Group, Matcher, NumberComparison,
 from pointsman.errors import InputError
 from pointsman.message import Message
 from pointsman.patterns import Pattern
-from pointsman.pipeline import resolve
-from pointsman.pipeline.compiled_subscriptions import compile_subscriptions
+from pointsman.pipeline import resolve, subscription_versions
+from pointsman.pipeline.compiled_subscriptions import CompiledSubscriptions, compile_subscriptions
 from pointsman.pipeline.resolve_conditions import resolve_conditions
 from pointsman.pipeline.subscription_flow import SubscriptionFlow, input_adapter, output_adapter, with_destinations
 from pointsman.pipeline.subscription_versions import SubscriptionVersions, read_files
@@ -152,21 +152,32 @@ def test_from_a_source_file_to_destination_files_in_pages_of_two(spark: SparkSes
     assert repeated == {("m9", "ann", "archive", ("everything",))}
 
 
-def test_versions_are_kept_for_batches_and_no_longer(spark: SparkSession, tmp_path: Path) -> None:
+def test_versions_are_kept_for_batches_and_no_longer(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The last ones are; a batch whose version is gone cannot be repeated. Files are read again when they changed."""
+    monkeypatch.setattr(subscription_versions, "KEPT", 2)
     path = tmp_path / "subscriptions.jsonl"
     write_lines(path, SUBSCRIPTIONS[:1])
-    versions = SubscriptionVersions.of_files(spark, path, tmp_path / "checkpoint")
+    told: list[str] = []
+    versions = SubscriptionVersions.of_files(
+        spark, path, tmp_path / "checkpoint", tell=lambda event, **fields: told.append(fields.get("code", event))
+    )
     first = versions.of_batch(0)
     assert versions.of_batch(1) is first
-    for number in range(1, 7):
+    for number in (1, 2):
         write_lines(path, SUBSCRIPTIONS[number : number + 1])
         os.utime(path, ns=(0, number))
         versions.current()
     with pytest.raises(InputError) as caught:
         versions.of_batch(0)
     assert caught.value.code == "bad-state"
-    assert versions.of_batch(2) == versions.current() != first
+    assert (last := versions.of_batch(2)) == versions.current() != first
+    path.write_text("no JSON")
+    assert versions.of_batch(3) == last
+    path.unlink()
+    assert versions.of_batch(4) == last
+    assert told == ["subscriptions-taken-up", "subscriptions-taken-up", "spark-failed", "no-file"]
 
 
 def test_what_is_delivered_needs_owner_and_destinations(spark: SparkSession) -> None:
@@ -189,8 +200,17 @@ def memory_of_workers(spark: SparkSession) -> int:
     return int(max(row.most for row in rows))
 
 
-def reached(spark: SparkSession, subscriptions: DataFrame, messages: int, **how: Any) -> int:
-    """How many subscriptions so many messages reach that reach them all."""
+def everybody(spark: SparkSession, count: int) -> DataFrame:
+    """So many subscriptions that the messages of ``reached`` all reach."""
+    return spark.range(count).select(
+        sf.col("id").alias("subscription_id"),
+        sf.when(sf.col("id") % 2 == 0, "a.>").alias("pattern"),
+        sf.lit(json.dumps({"key": "k", "pattern": "v"})).alias("condition"),
+    )
+
+
+def reached(spark: SparkSession, subscriptions: CompiledSubscriptions, messages: int, **how: Any) -> int:
+    """How many subscriptions so many messages reach."""
     sent = spark.range(0, messages, 1, 1).select(
         sf.lit("a.b").alias("subject"), sf.create_map(sf.lit("k"), sf.lit("v")).alias("metadata")
     )
@@ -198,20 +218,14 @@ def reached(spark: SparkSession, subscriptions: DataFrame, messages: int, **how:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="nothing tells what a process holds")
-@pytest.mark.parametrize("how", [{}, {"page": 20_000}], ids=["in one page", "in pages"])
-def test_a_worker_stays_flat_when_messages_reach_everybody(spark: SparkSession, how: dict[str, int]) -> None:
+def test_a_worker_stays_flat_when_messages_reach_everybody(spark: SparkSession) -> None:
     """What the workers hold at most does not depend on how many messages reach all subscriptions."""
     count = int(os.environ.get("POINTSMAN_SUBSCRIPTIONS", "100000"))
-    condition = json.dumps({"key": "k", "pattern": "v"})
-    subscriptions = spark.range(count).select(
-        sf.col("id").alias("subscription_id"),
-        sf.when(sf.col("id") % 2 == 0, "a.>").alias("pattern"),
-        sf.lit(condition).alias("condition"),
-    )
+    compiled = compile_subscriptions(everybody(spark, count))
     held = []
     for messages in (2, 24):
         memory_of_workers(spark)
-        assert reached(spark, subscriptions, messages, **how) == messages * count
+        assert reached(spark, compiled, messages, page=20_000) == messages * count
         held.append(memory_of_workers(spark))
     # What the 22 more messages reach would be 17 MB for each 100,000 subscriptions.
     assert held[1] - held[0] < 8_000 * max(1, count // 100_000)

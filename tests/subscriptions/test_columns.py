@@ -208,6 +208,7 @@ def test_what_expires_needs_the_time() -> None:
         (["a", "b"], pa.array([[]], METADATA), InputError),
         (["a"], pa.array(["x"]), MessageError),
         (None, ["x"], MessageError),
+        (None, pa.array([[("n", [1])]], pa.map_(pa.string(), pa.list_(pa.int64()))), MessageError),
     ],
 )
 def test_columns_that_are_no_messages_are_refused(subjects: Any, metadata: Any, error: type[Exception]) -> None:

@@ -56,9 +56,11 @@ class Plan(NamedTuple):
     """Those that the join can bear."""
     peers: int
     """Subscriptions that the peers get at most."""
+    warm: bool = True
+    """Whether Spark does a little of everything before it is measured."""
 
 
-FULL = Plan((10_000, 100_000, 1_000_000), 20_000, 20, 2_000, 3, 2_000_000, 2_000_000, 100_000)
+FULL = Plan((10_000, 100_000, 1_000_000), 20_000, 10, 2_000, 3, 2_000_000, 500_000, 100_000)
 QUICK = Plan((10_000, 100_000), 5_000, 8, 300, 2, 300_000, 500_000, 10_000)
 
 
@@ -79,9 +81,10 @@ def run(quick: bool, progress: Progress = lambda _: None) -> dict[str, Sequence[
 def run_plan(plan: Plan, spark: SparkSession, progress: Progress = lambda _: None) -> dict[str, Sequence[Any]]:
     """The measurements of a plan."""
     rows: list[Row] = []
-    progress("warming up")
-    with TemporaryDirectory(prefix="pointsman-bench-") as name:
-        _on_spark(plan._replace(turns=1, repeated=1), spark, make_data(200, 1_000), Path(name))
+    if plan.warm:
+        progress("warming up")
+        with TemporaryDirectory(prefix="pointsman-bench-") as name:
+            _on_spark(plan._replace(turns=1, repeated=1), spark, make_data(200, 1_000), Path(name))
     for size in plan.sizes:
         progress(f"{size:,} subscriptions: making them")
         data = make_data(size, plan.messages)

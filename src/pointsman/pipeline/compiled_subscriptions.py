@@ -6,6 +6,7 @@ import json
 import logging
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pointsman.errors import InputError, MissingExtraError
@@ -27,6 +28,9 @@ HERE = 50_000
 """Subscriptions that the driver compiles itself; more of them are compiled by workers."""
 MOST_IN_A_PART = 2_000_000
 """Subscriptions in one file of the broadcast mode; a message is looked up in each file."""
+
+
+_compiling = Lock()
 
 
 class Way(NamedTuple):
@@ -119,11 +123,12 @@ def compile_subscriptions(
     way = choose_way(weighed, mode, shards, worker_bytes)
     place = Path(folder) if folder is not None else Path(SparkFiles.getRootDirectory())
     version = f"{weighed.digest}-{dialect}-{way.mode[0]}{way.parts}"
-    if _manifest(place, version).exists():
-        found = CompiledSubscriptions.open(place, version)
-    else:
-        place.mkdir(parents=True, exist_ok=True)
-        found = _compiled(rows, dialect, weighed, way, place, version)
+    with _compiling:
+        if _manifest(place, version).exists():
+            found = CompiledSubscriptions.open(place, version)
+        else:
+            place.mkdir(parents=True, exist_ok=True)
+            found = _compiled(rows, dialect, weighed, way, place, version)
     LOG.info("resolve: %s", found)
     return found
 

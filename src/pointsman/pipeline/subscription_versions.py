@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pointsman.errors import InputError, PointsmanError
 from pointsman.pipeline import batch_state
 from pointsman.pipeline.compiled_subscriptions import CompiledSubscriptions, compile_subscriptions
+from pointsman.pipeline.spark_errors import spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,7 +47,8 @@ class SubscriptionVersions:
         what is refused, as in ``tell("subscriptions-taken-up", version=…, instead_of=…)``. ``how`` is for
         ``compile_subscriptions``. The checkpoint is one of this stream alone.
 
-        Raises what ``read`` and ``compile_subscriptions`` raise, for the first version.
+        Raises what ``compile_subscriptions`` raises, for the first version, and ``InputError`` for what Spark cannot
+        read (``no-file``, ``spark-failed``).
         """
         self._read = read
         self._stamp = stamp
@@ -100,7 +102,8 @@ class SubscriptionVersions:
             raise InputError("bad-state", problem, file=error.file) from None
 
     def _compiled(self) -> CompiledSubscriptions:
-        return compile_subscriptions(self._read(), folder=self._folder, **self._how)
+        with spark_errors(VERSION):
+            return compile_subscriptions(self._read(), folder=self._folder, **self._how)
 
     def _forget(self) -> None:
         """Removes the oldest versions."""

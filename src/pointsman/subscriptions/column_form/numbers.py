@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from pointsman.conditions import NumberComparison
 from pointsman.conditions.values import number_of
+from pointsman.errors import MessageError
 from pointsman.matching.terms.hits import Hits
 from pointsman.matching.terms.kernels.compiled import Ids, Places, frozen
 from pointsman.subscriptions.column_form.kernels import (
@@ -71,8 +72,11 @@ def _of_chunk(chunk: Any, key_ids: Mapping[str, int], any_key: bool) -> RowNumbe
         return no_numbers(0)
     offsets = chunk.offsets.to_numpy().astype(np.int64)
     first, size = int(offsets[0]), int(offsets[-1] - offsets[0])
-    keys = chunk.keys.slice(first, size).dictionary_encode()
-    values = chunk.items.slice(first, size)
+    try:
+        keys = chunk.keys.slice(first, size).cast(pa.large_string()).dictionary_encode()
+        values = chunk.items.slice(first, size).cast(pa.large_string())
+    except pa.ArrowException:
+        raise MessageError("bad-message", f"a column of metadata holds maps of texts, not {chunk.type}") from None
     owners = np.repeat(np.arange(rows), np.diff(offsets))
     known = np.array([key_ids.get(key, 0) for key in keys.dictionary.to_pylist()], np.int32)
     ids = known[keys.indices.to_numpy(zero_copy_only=False)] if size else np.empty(0, np.int32)
