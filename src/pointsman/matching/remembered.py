@@ -47,6 +47,9 @@ class RememberingIndex:
         self._next_rest = JUDGED
         self._forget()
 
+    def __len__(self) -> int:
+        return len(self._index)
+
     def match(self, subjects: pa.Array[Any]) -> pa.ListArray[Any]:
         """As ``CompiledIndex.match`` for one array of strings or large strings."""
         with self._lock:
