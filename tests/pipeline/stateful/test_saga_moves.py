@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pointsman.message import Message
-from pointsman.pipeline.stateful.concerned import Concerned
+from pointsman.pipeline.stateful.concerned import UNKNOWN, Concerned
 from pointsman.pipeline.stateful.saga_moves import MOST_REMEMBERED, SagaMoves
 from pointsman.routing import saga
 from pointsman.routing.saga import SagaEvent
@@ -96,8 +96,14 @@ def test_the_table_decides_unless_one_thing_alone_can_be_moved() -> None:
     }
     concerned = Concerned(RoutingTable.from_plain(plain))
     expected = {"start.one": ("saga", "one"), "answer": ("gather", "ask"), "both": None, "ask": None, "a b": None}
-    assert {subject: concerned.only(Message(subject)) for subject in expected} == expected
-    assert concerned.only(Message("other", metadata={"event": "begun"})) == ("saga", "two")
-    assert concerned.only(Message("start.one", metadata={"event": "begun"})) is None
+    assert {subject: concerned.by(Message(subject)).moves for subject in expected} == expected
+    assert concerned.by(Message("other", metadata={"event": "begun"})).moves == ("saga", "two")
+    assert concerned.by(Message("start.one", metadata={"event": "begun"})) == UNKNOWN
+    assert [route.name for route in concerned.by(Message("ask")).asks] == ["ask"]
+    assert concerned.by(Message("start.one")).asks == ()
+    [route] = plain["routes"]
+    for other in ({"when": "metadata['region'] = 'EU'"}, {"gather": {"answers": "ask"}}):
+        asked = Concerned(RoutingTable.from_plain(plain | {"routes": [route | other]}))
+        assert asked.by(Message("ask")) == UNKNOWN
     translated = RoutingTable.from_plain(plain | {"translations": [{"from": "x", "to": "y"}]})
-    assert Concerned(translated).only(Message("start.one")) is None
+    assert Concerned(translated).by(Message("start.one")) == UNKNOWN

@@ -75,10 +75,16 @@ class Bucket(Mapping[Key, Value]):
 
     def get(self, key: Key, default: Any = None) -> Any:
         """The state, if it is there; without the exception that a mapping would raise and catch."""
+        found = self._values.get(key)
+        if found is not None:
+            return found
         return self[key] if key in self._lines else default
 
     def notes(self, key: Key) -> Notes:
         """What is noted with a state; nothing where there is none."""
+        found = self._notes.get(key)
+        if found is not None:
+            return found
         return self._notes[key] if self.get(key) is not None else NO_NOTES
 
     def due(self, key: Key) -> float | None:

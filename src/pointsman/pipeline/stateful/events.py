@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,12 +33,29 @@ REST = ("causation_id", "content_type", "source", "metadata")
 """Fields that cross together, as one text: not all rows have them, and each column costs."""
 
 
-NOTHING: dict[str, Any] = {}
 SOURCE = Message("", id="0", time=None).source
 """That of a message of which nothing is known."""
 
 _read = json.JSONDecoder().decode
 _new, _set = object.__new__, object.__setattr__
+
+
+class Rest(NamedTuple):
+    """The fields that crossed as one text."""
+
+    metadata: Mapping[str, str]
+    content_type: str | None
+    source: str
+    causation_id: str | None
+
+
+@lru_cache(maxsize=1024)
+def _rest(text: str) -> Rest:
+    """What the text says. Many messages have the same; what it gives cannot be changed."""
+    fields = _read(text)
+    metadata = {key: value for key, value in fields.get("metadata", {}).items() if value is not None}
+    source = fields.get("source", SOURCE)
+    return Rest(MappingProxyType(metadata), fields.get("content_type"), source, fields.get("causation_id"))
 
 
 class Event(NamedTuple):
@@ -66,21 +84,18 @@ class Event(NamedTuple):
             if not FIRST <= self.time <= LAST:
                 raise MessageError("bad-message", "time is outside the years 1 to 9999")
             time = EPOCH + timedelta(microseconds=self.time)
-        rest = NOTHING if self.rest == "{}" else _read(self.rest)
-        metadata = rest.get("metadata", NOTHING)
-        if metadata and None in metadata.values():
-            metadata = {key: value for key, value in metadata.items() if value is not None}
+        rest = _rest(self.rest)
         made = _new(Message)
         # Texts come from Spark as texts, so that nothing is left that the constructor would look for.
         _set(made, "subject", self.subject)
         _set(made, "body", self.body)
-        _set(made, "metadata", MappingProxyType(metadata))
+        _set(made, "metadata", rest.metadata)
         _set(made, "id", self.id)
-        _set(made, "content_type", rest.get("content_type"))
+        _set(made, "content_type", rest.content_type)
         _set(made, "time", time)
-        _set(made, "source", rest.get("source", SOURCE))
+        _set(made, "source", rest.source)
         _set(made, "correlation_id", self.correlation_id)
-        _set(made, "causation_id", rest.get("causation_id"))
+        _set(made, "causation_id", rest.causation_id)
         return made
 
 

@@ -7,7 +7,7 @@ very time at which it was due, before anything later is looked at; otherwise at 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pointsman.broker.publishing import REPLY_TO
@@ -18,9 +18,11 @@ from pointsman.pipeline.stateful.bucket import Bucket, Notes
 from pointsman.pipeline.stateful.concerned import concerned_by
 from pointsman.pipeline.stateful.reports import compensates, gathering_rows, saga_rows
 from pointsman.pipeline.stateful.rows import MOVE, REQUEST, OutputRow
+from pointsman.routing.gather import scatter
 from pointsman.routing.gather_state import GatherState
 from pointsman.routing.saga import SagaEvent
 from pointsman.table.followed import EVENT, Gathering, SagaMove
+from pointsman.table.route import Route
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import Key, Value, Working
 
@@ -63,12 +65,25 @@ class Following(Mapping[Key, Value]):
     def handle(self, message: Message, now: float) -> None:
         """Moves what the message moves. What is wrong with it becomes a row, and nothing is raised."""
         self._now = now
-        only = self._concerned.only(message)
+        concern = self._concerned.by(message)
         try:
-            if only is None or not self._move(*only, message, now):
+            if concern.asks:
+                self._ask(concern.asks, message, now)
+            elif concern.moves is None or not self._move(*concern.moves, message, now):
                 self._decide(message, now)
         except PointsmanError as error:
             self.refuse(message.correlation_id or message.id, message.id, error, now)
+
+    def _ask(self, routes: Iterable[Route], request: Message, now: float) -> None:
+        """Begins what the table would begin, which a failure of one of the routes keeps from all of them."""
+        correlation_id = request.correlation_id or request.id
+        begun = [
+            (Key("gather", route.name, correlation_id), scatter(route.gather, correlation_id, route.names, now))
+            for route in routes
+            if route.gather is not None
+        ]
+        for key, state in begun:
+            self._begin(key, state, request, now)
 
     def _move(self, kind: str, name: str, message: Message, now: float) -> bool:
         """Moves the one thing that the message may move, if that can be done without the table."""
@@ -169,7 +184,11 @@ class Following(Mapping[Key, Value]):
 
     def _put(self, key: Key, value: Value, notes: Notes) -> None:
         if self._bucket.get(key) is not value:
-            self._bucket.put(key, value, due_of(self._table, key, value), notes)
+            # Most of them are gatherings that wait, for which ``due_of`` gives this by way of the table.
+            if isinstance(value, GatherState) and not value.complete:
+                self._bucket.put(key, value, value.deadline, notes)
+            else:
+                self._bucket.put(key, value, due_of(self._table, key, value), notes)
 
     def _notes_after(self, key: Key, moved: SagaMove | Gathering) -> Notes:
         notes = self._bucket.notes(key)

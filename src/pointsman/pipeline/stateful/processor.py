@@ -50,19 +50,23 @@ class BucketProcessor(StatefulProcessor):
         timerValues: TimerValues,  # noqa: N803
     ) -> Iterator[Frame]:
         """Handles the events of a bucket that have come with a batch."""
-        present = self._present(timerValues)
-        following, bucket = self._open()
-        # What is made here stays until the end of the batch, so that looking for what does not would be in vain.
+        # What is made stays until the bucket is stored, so that looking for what does not would be in vain; and then
+        # all of it is gone, so that there is nothing left to look through.
         with without_collector():
-            for event in in_order(rows):
-                now = event.seconds if self._exact else None
-                now = present if now is None else now
-                try:
-                    message = event.message()
-                except PointsmanError as error:
-                    following.refuse(event.id, event.id, error, now)
-                else:
-                    following.handle(message, now)
+            made = [*self._follow(rows, self._present(timerValues))]
+        yield from made
+
+    def _follow(self, rows: Iterator[Frame], present: float) -> Iterator[Frame]:
+        following, bucket = self._open()
+        for event in in_order(rows):
+            now = event.seconds if self._exact else None
+            now = present if now is None else now
+            try:
+                message = event.message()
+            except PointsmanError as error:
+                following.refuse(event.id, event.id, error, now)
+            else:
+                following.handle(message, now)
         yield from self._close(following, bucket, None)
 
     def handleExpiredTimer(  # noqa: N802
