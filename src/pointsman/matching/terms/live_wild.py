@@ -14,11 +14,11 @@ from collections.abc import Iterable
 
 from pointsman.matching.terms.glob import ANY_NUMBER, ANY_ONE, glob_matches
 
-FEW = 8
+FEW = 3
 """So many patterns are compared one by one before they are filed again."""
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Characters of a beginning or an end by which patterns are filed."""
-STRETCHES = ((1, 2, 3, 4, 6), (1, 2, 3, 4, 5, 6, 7, 8, 10, 12), (1, 4, 8, 12, 16, 24, 32))
+STRETCHES = ((1, 3, 6), (1, 2, 3, 4, 5, 6, 7, 8, 10, 12), (1, 4, 8, 12, 16, 24, 32))
 """Characters of a literal between them, level by level."""
 _BEGINNING, _END, _BETWEEN = range(3)
 _LAST = _BETWEEN + len(STRETCHES) - 1
@@ -32,39 +32,39 @@ Bucket = Entry | dict[int, str]
 class Wildcards:
     """Patterns of one key, each with a number of its own; not safe between threads."""
 
-    __slots__ = ("_children", "_lengths", "_level", "_stretch")
+    __slots__ = ("children", "lengths", "level", "stretch")
 
     def __init__(self, level: int = _BEGINNING, stretch: str = "") -> None:
-        self._level = level
-        self._stretch = stretch
+        self.level = level
+        self.stretch = stretch
         """What all of them have between their ends, as far as that is known."""
-        self._children: dict[str, Bucket | Wildcards] = {}
-        self._lengths: dict[int, int] = {}
+        self.children: dict[str, Bucket | Wildcards] = {}
+        self.lengths: dict[int, int] = {}
 
     @property
     def is_empty(self) -> bool:
         """Whether there is no pattern."""
-        return not self._children
+        return not self.children
 
     def add(self, pattern: str, number: int) -> None:
         """One more pattern; the number must not be there."""
-        part = _part(pattern, self._level)
-        child = self._children.get(part)
+        part = _part(pattern, self.level)
+        child = self.children.get(part)
         if child is None:
-            self._children[part] = (number, pattern)
-            self._lengths[len(part)] = self._lengths.get(len(part), 0) + 1
+            self.children[part] = (number, pattern)
+            self.lengths[len(part)] = self.lengths.get(len(part), 0) + 1
         elif isinstance(child, Wildcards):
             child.add(pattern, number)
         else:
             several = dict([child]) if isinstance(child, tuple) else child
             several[number] = pattern
-            crowded = len(several) > FEW and self._level < _LAST and (part or self._level < _BETWEEN)
-            self._children[part] = self._divided(several, part) if crowded else several
+            crowded = len(several) > FEW and self.level < _LAST and (part or self.level < _BETWEEN)
+            self.children[part] = self._divided(several, part) if crowded else several
 
     def remove(self, pattern: str, number: int) -> bool:
         """Takes a pattern away; False if it was not there under this number."""
-        part = _part(pattern, self._level)
-        child = self._children.get(part)
+        part = _part(pattern, self.level)
+        child = self.children.get(part)
         if isinstance(child, Wildcards):
             removed = child.remove(pattern, number)
         elif isinstance(child, dict):
@@ -80,42 +80,47 @@ class Wildcards:
 
     def _forget(self, part: str) -> None:
         """Nothing is filed under this part any more, if anything was."""
-        if self._children.pop(part, None) is not None:
-            self._lengths[len(part)] -= 1
-            if not self._lengths[len(part)]:
-                del self._lengths[len(part)]
+        if self.children.pop(part, None) is not None:
+            self.lengths[len(part)] -= 1
+            if not self.lengths[len(part)]:
+                del self.lengths[len(part)]
 
     def find(self, text: str, found: list[int]) -> None:
         """Appends the numbers of the patterns that match the whole text."""
-        for child in filter(None, map(self._children.get, self._parts(text))):
-            if isinstance(child, tuple):
-                if fits(child[1], text):
-                    found.append(child[0])
-            elif isinstance(child, dict):
-                found += [number for number, pattern in child.items() if fits(pattern, text)]
+        size = len(text)
+        waiting = [self]
+        for node in waiting:
+            parts: Iterable[str]
+            if node.level == _BEGINNING:
+                parts = [text[:length] for length in node.lengths if length <= size]
+            elif node.level == _END:
+                parts = [text[size - length :] for length in node.lengths if length <= size]
             else:
-                child.find(text, found)
+                parts = node.stretches(text)
+            for child in filter(None, map(node.children.get, parts)):
+                if isinstance(child, tuple):
+                    if fits(child[1], text):
+                        found.append(child[0])
+                elif isinstance(child, dict):
+                    found += [number for number, pattern in child.items() if fits(pattern, text)]
+                else:
+                    waiting.append(child)
 
     def _divided(self, several: dict[int, str], part: str) -> Wildcards:
-        made = Wildcards(self._level + 1, part if self._level >= _BETWEEN else "")
+        made = Wildcards(self.level + 1, part if self.level >= _BETWEEN else "")
         for number, pattern in several.items():
             made.add(pattern, number)
         return made
 
-    def _parts(self, text: str) -> Iterable[str]:
-        """What patterns that match the text may be filed under, each once."""
-        size = len(text)
-        if self._level == _BEGINNING:
-            return [text[:length] for length in self._lengths if length <= size]
-        if self._level == _END:
-            return [text[size - length :] for length in self._lengths if length <= size]
-        if not self._stretch:
-            return {text[at : at + length] for length in self._lengths for at in range(size - length + 1)}
+    def stretches(self, text: str) -> set[str]:
+        """What patterns that match the text may be filed under here."""
+        if not self.stretch:
+            return {text[at : at + length] for length in self.lengths for at in range(len(text) - length + 1)}
         parts = set()
-        at = text.find(self._stretch)
+        at = text.find(self.stretch)
         while at >= 0:
-            parts.update([text[at : at + length] for length in self._lengths])
-            at = text.find(self._stretch, at + 1)
+            parts.update([text[at : at + length] for length in self.lengths])
+            at = text.find(self.stretch, at + 1)
         return parts
 
 
