@@ -26,7 +26,8 @@ class Matchers:
         self._new: list[tuple[LeafRow, int]] = []
         self.uses: dict[int, int] = {}
         """How often a matcher is used, of those that were asked for; what is not flushed is not counted."""
-        self._knows_all = transaction.first(statements.MATCHER_ANY) is None
+        self.knows_all = transaction.first(statements.MATCHER_ANY) is None
+        """Whether there are none in the file but those that are known here."""
 
     def number(self, row: LeafRow) -> int:
         """The number of a matcher, a new one if it has none."""
@@ -34,7 +35,7 @@ class Matchers:
         return self._find(row) if found is None else found
 
     def _find(self, row: LeafRow) -> int:
-        stored = None if self._knows_all else self._transaction.first(statements.MATCHER_FIND, row)
+        stored = None if self.knows_all else self._transaction.first(statements.MATCHER_FIND, row)
         if stored is None:
             self._control.last_matcher = number = self._control.last_matcher + 1
             self._new.append((row, number))
@@ -43,30 +44,6 @@ class Matchers:
             number, self.uses[number] = stored
         self._numbers[row] = number
         return number
-
-    def numbers(self, rows: list[LeafRow]) -> tuple[list[int], list[int]]:
-        """The numbers of many distinct matchers, and how often each is used; those that have none stay so, as 0.
-
-        They are given theirs, and are written, by ``add``.
-        """
-        numbers: list[int] = [number or 0 for number in map(self._numbers.get, rows)]
-        if not self._knows_all:
-            for place, number in enumerate(numbers):
-                stored = None if number else self._transaction.first(statements.MATCHER_FIND, rows[place])
-                if stored is not None:
-                    numbers[place], uses = stored
-                    self._numbers[rows[place]] = numbers[place]
-                    self.uses[numbers[place]] = uses
-        return numbers, [self.uses[number] if number else 0 for number in numbers]
-
-    def add(self, rows: list[LeafRow], uses: list[int]) -> None:
-        """Writes new matchers, which have been given the next numbers in this order, with how often each is used."""
-        numbers = range(self._control.last_matcher + 1, self._control.last_matcher + len(rows) + 1)
-        texts, keys, kinds = zip(*rows, strict=True)
-        self._transaction.executemany(statements.MATCHER_ADD, zip(texts, keys, kinds, numbers, uses, strict=True))
-        self._numbers.update(zip(rows, numbers, strict=True))
-        self.uses.update(zip(numbers, uses, strict=True))
-        self._control.last_matcher += len(rows)
 
     def flush(self, counts: dict[int, int]) -> None:
         """Writes the new ones, and that each is used so many times more, below 2**20; empties the counts."""
@@ -81,9 +58,13 @@ class Matchers:
             for number, count in counts.items():
                 self.uses[number] += count
         if len(self._numbers) > MOST_REMEMBERED:
-            self._numbers.clear()
-            self.uses.clear()
-            self._knows_all = False
+            self.forget_all()
+
+    def forget_all(self) -> None:
+        """What is known is found in the file again: there was too much of it, or others have written there."""
+        self._numbers.clear()
+        self.uses.clear()
+        self.knows_all = False
 
     def forget(self, row: LeafRow) -> None:
         """One was removed."""

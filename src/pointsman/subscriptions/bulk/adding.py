@@ -10,16 +10,15 @@ import numpy as np
 
 from pointsman.conditions.reading import MAX_NESTING, MAX_WILD_BYTES
 from pointsman.errors import PointsmanError
-from pointsman.matching.terms.kernels.compiled import Flags, Ids, Places
+from pointsman.matching.terms.kernels.compiled import Flags, Places
 from pointsman.patterns.pattern import Pattern
 from pointsman.subscriptions import statements
 from pointsman.subscriptions.bulk.conditions import MOST_LEAVES, Read, Room
+from pointsman.subscriptions.bulk.known import KnownTerms
 from pointsman.subscriptions.bulk.pieces import Distinct, Piece
-from pointsman.subscriptions.bulk.terms import beginnings, leaf_widths, number_terms, number_texts
 from pointsman.subscriptions.bulk.trees import read_conditions, room_for
 from pointsman.subscriptions.bulk.uses import Found, Rows, find_uses
 from pointsman.subscriptions.gates import pattern_width
-from pointsman.subscriptions.leaf_rows import LeafRow
 from pointsman.subscriptions.model import LONGEST_DESCRIPTION, LONGEST_NAME, check_name, checked_destinations
 from pointsman.subscriptions.storing import Storing
 
@@ -37,6 +36,7 @@ class Adding:
         self._room = Room(
             min(limits.leaves, MOST_LEAVES), min(limits.depth, MAX_NESTING), limits.characters, MAX_WILD_BYTES
         )
+        self._known = KnownTerms(storing)
         self._patterns: dict[tuple[str, str], Pattern | None] = {}
 
     def add(self, piece: Piece) -> int:
@@ -49,6 +49,8 @@ class Adding:
         odd = np.flatnonzero(piece.present & ~plain).tolist()
         for row in odd:
             self._storing.add(piece.read(row))
+        if odd:
+            self._known.is_new_to_file = False
         # The next numbers are not to be far from those that wait.
         self._storing.flush()
         return int(plain.sum()) + len(odd)
@@ -121,32 +123,17 @@ class Adding:
 
     def _write_uses(self, piece: Piece, read: Read, rows: Rows, first: int) -> Trees:
         """Writes the matchers and who uses them, and gives the trees."""
-        storing = self._storing
+        storing, known = self._storing, self._known
         count = int(read.leaf_offsets[-1])
-        terms, firsts = np.zeros(count, np.int32), np.zeros(count, np.int32)
-        bits = read.leaves.numbers.view(np.uint64)
-        firsts = firsts[: number_terms(piece.data, read.leaves, count, bits, terms, firsts)]
-        leaves = _leaf_rows(piece, read, firsts)
-        known, used = storing.matchers.numbers(leaves)
-        numbers, before = np.array(known, np.int64), np.array(used, np.int64)
-        new = np.flatnonzero(numbers == 0)
-        # In the order of their texts, which is that of their index.
-        new = new[
-            np.argsort(beginnings(piece.data, read.leaves.texts[firsts[new]], read.leaves.text_sizes[firsts[new]]))
-        ]
-        numbers[new] = np.arange(storing.control.last_matcher + 1, storing.control.last_matcher + 1 + new.size)
-        uses, pattern_uses = before.copy(), rows.pattern_uses.copy()
+        terms = known.find(piece.data, read.leaves, count)
+        before, pattern_uses = known.uses[: known.count].copy(), rows.pattern_uses.copy()
         found = Found(
             np.zeros(count + rows.plain.size, np.int64),
             np.zeros(int(read.sign_offsets[-1]) + 20 * count, np.uint8),
             np.zeros(rows.plain.size + 1, np.int64),
         )
-        widths = leaf_widths(piece.data, read.leaves, firsts)
-        size = find_uses(read, terms, numbers, uses, widths, rows, found)
-        if new.size:
-            storing.matchers.add([leaves[term] for term in new.tolist()], uses[new].tolist())
-        old = np.flatnonzero(np.array(known, np.int64))
-        storing.matchers.flush(dict(zip(numbers[old].tolist(), (uses - before)[old].tolist(), strict=True)))
+        size = find_uses(read, terms, known.numbers, known.uses, known.widths, rows, found)
+        known.write(before)
         more = dict(zip(rows.pattern_numbers.tolist(), (rows.pattern_uses - pattern_uses).tolist(), strict=True))
         storing.patterns.flush({number: each for number, each in more.items() if each})
         if size:
@@ -165,24 +152,6 @@ class Trees(NamedTuple):
         """Those of these rows; None for one without."""
         begins, ends = self.offsets[rows].tolist(), self.offsets[rows + 1].tolist()
         return [self.text[begin:end] or None for begin, end in zip(begins, ends, strict=True)]
-
-
-def _leaf_rows(piece: Piece, read: Read, firsts: Ids) -> list[LeafRow]:
-    leaves, data = read.leaves, piece.data.tobytes()
-
-    def texts(places: Places, sizes: Places) -> list[str]:
-        ends = (places + sizes).tolist()
-        return [data[begin:end].decode() for begin, end in zip(places.tolist(), ends, strict=True)]
-
-    kinds = leaves.kinds[firsts].tolist()
-    begins, sizes = np.maximum(leaves.keys[firsts], 0), leaves.key_sizes[firsts]
-    codes, known = np.zeros(firsts.size, np.int32), np.zeros(firsts.size, np.int32)
-    known = known[: number_texts(piece.data, begins, begins + sizes, codes, known)]
-    keys = map(texts(begins[known], sizes[known]).__getitem__, codes.tolist())
-    values: list[Any] = texts(np.maximum(leaves.texts[firsts], 0), leaves.text_sizes[firsts])
-    for term in np.flatnonzero(leaves.kinds[firsts] >= 4).tolist():
-        values[term] = float(leaves.numbers[firsts[term]])
-    return list(zip(values, keys, kinds, strict=True))
 
 
 def _checked(column: Distinct, is_right: Any) -> Flags:

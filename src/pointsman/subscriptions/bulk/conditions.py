@@ -68,6 +68,12 @@ class Leaves(NamedTuple):
     numbers: Floats
 
 
+def room_for_leaves(count: int) -> Leaves:
+    """Leaves to be read."""
+    places = [np.zeros(count, np.int64) for _ in range(4)]
+    return Leaves(np.zeros(count, np.int32), places[0], places[1], places[2], places[3], np.zeros(count, np.float64))
+
+
 class Read(NamedTuple):
     """What was read. Those of condition ``n`` are from ``…_offsets[n]`` to ``…_offsets[n + 1]``."""
 

@@ -30,45 +30,85 @@ def leaf_hash(data: Bytes, leaves: Leaves, leaf: int, bits: Words) -> np.uint64:
 
 
 @compiled
-def same(data: Bytes, one: int, other: int, size: int) -> bool:
+def same(data: Bytes, one: int, others: Bytes, other: int, size: int) -> bool:
     """Whether the bytes at two places are the same."""
     for place in range(size):
-        if data[one + place] != data[other + place]:
+        if data[one + place] != others[other + place]:
             return False
     return True
 
 
 @compiled
-def number_terms(data: Bytes, leaves: Leaves, count: int, bits: Words, terms: Ids, firsts: Ids) -> int:
-    """Gives equal leaves the same number, from 0, and the first leaf of each; and how many there are."""
-    size = 16
-    while size < 2 * count + 2:
-        size *= 2
-    slots = np.full(size, -1, np.int32)
-    found = 0
+def same_leaf(data: Bytes, leaves: Leaves, leaf: int, others: Bytes, known: Leaves, term: int) -> bool:
+    """Whether a leaf and a term are equal, but for their numbers."""
+    return (
+        known.kinds[term] == leaves.kinds[leaf]
+        and known.key_sizes[term] == leaves.key_sizes[leaf]
+        and known.text_sizes[term] == leaves.text_sizes[leaf]
+        and same(data, leaves.keys[leaf], others, known.keys[term], leaves.key_sizes[leaf])
+        and same(data, leaves.texts[leaf], others, known.texts[term], leaves.text_sizes[leaf])
+    )
+
+
+@compiled
+def copy_text(data: Bytes, begin: int, size: int, others: Bytes, place: int) -> int:
+    """Copies a text to a place, and gives the place behind it."""
+    for each in range(size):
+        others[place + each] = data[begin + each]
+    return place + size
+
+
+@compiled
+def number_terms(
+    data: Bytes,
+    leaves: Leaves,
+    count: int,
+    bits: Words,
+    others: Bytes,
+    known: Leaves,
+    known_bits: Words,
+    found: int,
+    place: int,
+    slots: Ids,
+    terms: Ids,
+) -> tuple[int, int]:
+    """Gives equal leaves the same term: one of those that are found already, whose texts stand in ``others``, or a new
+    one. How many there are then, and how far their texts go.
+    """
+    last = slots.size - 1
     for leaf in range(count):
-        slot = np.int64(leaf_hash(data, leaves, leaf, bits) & np.uint64(size - 1))
+        slot = np.int64(leaf_hash(data, leaves, leaf, bits) & np.uint64(last))
         while True:
             term = slots[slot]
             if term < 0:
                 slots[slot] = found
-                firsts[found] = leaf
                 terms[leaf] = found
+                known.kinds[found] = leaves.kinds[leaf]
+                known.keys[found] = place
+                known.key_sizes[found] = leaves.key_sizes[leaf]
+                place = copy_text(data, leaves.keys[leaf], leaves.key_sizes[leaf], others, place)
+                known.texts[found] = place
+                known.text_sizes[found] = leaves.text_sizes[leaf]
+                place = copy_text(data, leaves.texts[leaf], leaves.text_sizes[leaf], others, place)
+                known.numbers[found] = leaves.numbers[leaf]
                 found += 1
                 break
-            first = firsts[term]
-            if (
-                leaves.kinds[first] == leaves.kinds[leaf]
-                and leaves.key_sizes[first] == leaves.key_sizes[leaf]
-                and leaves.text_sizes[first] == leaves.text_sizes[leaf]
-                and bits[first] == bits[leaf]
-                and same(data, leaves.keys[first], leaves.keys[leaf], leaves.key_sizes[leaf])
-                and same(data, leaves.texts[first], leaves.texts[leaf], leaves.text_sizes[leaf])
-            ):
+            if known_bits[term] == bits[leaf] and same_leaf(data, leaves, leaf, others, known, term):
                 terms[leaf] = term
                 break
-            slot = (slot + 1) & (size - 1)
-    return found
+            slot = (slot + 1) & last
+    return found, place
+
+
+@compiled
+def fill_slots(others: Bytes, known: Leaves, known_bits: Words, count: int, slots: Ids) -> None:
+    """Enters the terms into empty slots."""
+    last = slots.size - 1
+    for term in range(count):
+        slot = np.int64(leaf_hash(others, known, term, known_bits) & np.uint64(last))
+        while slots[slot] >= 0:
+            slot = (slot + 1) & last
+        slots[slot] = term
 
 
 @compiled
@@ -97,7 +137,7 @@ def number_texts(data: Bytes, begins: Places, ends: Places, codes: Ids, firsts: 
                 found += 1
                 break
             first = firsts[code]
-            if ends[first] - begins[first] == length and same(data, begins[first], begin, length):
+            if ends[first] - begins[first] == length and same(data, begins[first], data, begin, length):
                 codes[row] = code
                 break
             slot = (slot + 1) & (size - 1)
@@ -135,9 +175,7 @@ def leaf_width(data: Bytes, leaves: Leaves, leaf: int) -> int:
 
 
 @compiled
-def leaf_widths(data: Bytes, leaves: Leaves, firsts: Ids) -> Ids:
-    """The widths of the terms whose first leaves these are."""
-    widths = np.zeros(firsts.size, np.int32)
-    for term in range(firsts.size):
-        widths[term] = leaf_width(data, leaves, firsts[term])
-    return widths
+def leaf_widths(data: Bytes, leaves: Leaves, first: int, stop: int, widths: Ids) -> None:
+    """Writes the widths of the terms from first to stop."""
+    for term in range(first, stop):
+        widths[term] = leaf_width(data, leaves, term)

@@ -19,12 +19,12 @@ from pointsman.subscriptions.bulk.conditions import (
     PATTERN,
     SIGNS,
     XOR,
-    Leaves,
     Read,
     Room,
     name_at,
     read_group,
     read_leaf,
+    room_for_leaves,
 )
 from pointsman.subscriptions.bulk.json_text import (
     CLOSE_LIST,
@@ -207,9 +207,8 @@ def room_for(begins: Places, ends: Places) -> Read:
     # A leaf is written with 14 bytes at the least, and what stands around leaves with more bytes than signs or codes.
     # One condition that is given up may have written behind the others.
     leaves = size // 14 + 2
-    texts = [np.zeros(leaves, np.int64) for _ in range(4)]
     return Read(
-        Leaves(np.zeros(leaves, np.int32), texts[0], texts[1], texts[2], texts[3], np.zeros(leaves, np.float64)),
+        room_for_leaves(leaves),
         np.zeros(count + 1, np.int64),
         np.zeros(size + 16 * count + 16, np.int32),
         np.zeros(count + 1, np.int64),
