@@ -17,9 +17,9 @@ MOST_TEXTS = 1 << 17
 MOST_BYTES = 1 << 23
 MOST_NUMBERS = 1 << 22
 """What is remembered at the most: subjects, the bytes of them, and the numbers of the patterns that match them."""
-JUDGED = 1 << 14
+JUDGED = 1 << 13
 """Rows after which it is seen whether they repeat."""
-LONGEST_REST = 1 << 20
+LONGEST_REST = 1 << 15
 """Rows for which nothing is looked up at the most, after none of them did."""
 
 
@@ -28,7 +28,7 @@ class RememberingIndex:
 
     What is remembered has room for 131,072 subjects; when it is full it is forgotten as a whole. Where more than half
     of the subjects are new, nothing is looked up for a while: at first for as many rows as were tried, then for twice
-    as many each time.
+    as many each time, up to four times as many: the next column may be of other messages, whose subjects do repeat.
     """
 
     def __init__(self, index: CompiledIndex) -> None:
