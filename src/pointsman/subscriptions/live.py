@@ -37,7 +37,7 @@ class LiveSubscriptions:
             return None
         self._check_undone(transaction)
         if control.version != self._matchers.version:
-            self._refresh(transaction)
+            self._refresh(transaction, control)
         return self._resolver(Subscriptions(transaction, transaction.now / SECOND))
 
     @contextmanager
@@ -55,14 +55,14 @@ class LiveSubscriptions:
     def _resolver(self, subscriptions: Subscriptions) -> Resolver:
         return Resolver(self._matchers, subscriptions, self.spill, self._page)
 
-    def _refresh(self, transaction: Transaction) -> None:
+    def _refresh(self, transaction: Transaction, control: Control) -> None:
         """Takes up what is committed: what this transaction has changed itself may still be undone."""
         if transaction.is_unchanged:
-            self._matchers.refresh(transaction)
+            self._matchers.refresh(transaction, control)
         elif self._store.path == MEMORY:
             # There is no second connection to it, so that it must be found out afterwards what was undone.
             self._unsure = (transaction, transaction.commits)
-            self._matchers.refresh(transaction)
+            self._matchers.refresh(transaction, control)
         else:
             with self._registry.reading() as connection:
                 self._matchers.refresh(connection)

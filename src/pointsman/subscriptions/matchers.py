@@ -75,9 +75,9 @@ class Matchers:
         self._gates: set[int] = set()
         self._last_matcher = self._last_pattern = 0
 
-    def refresh(self, reader: Reader) -> None:
-        """Takes up what was changed since, in any process; quick if nothing was."""
-        control = Control.read(reader)
+    def refresh(self, reader: Reader, control: Control | None = None) -> None:
+        """Takes up what was changed since, in any process; quick if nothing was. ``control`` is what the reader has."""
+        control = Control.read(reader) if control is None else control
         if control.version == self.version:
             return
         if not 0 <= control.version - self.version <= MOST_CHANGES:
@@ -120,9 +120,12 @@ class Matchers:
             found = self._terms.find(pair.key, pair.values, partial=False)
             numbers = self._numbers.find(pair.key, pair.values)
             found = sorted(found + numbers) if numbers else found
-        gates = self._gates
-        pair.found[Service(True, partial)] = [number for number in found if number in gates]
-        pair.found[Service(False, partial)] = [number for number in found if number not in gates]
+        includes: list[int] = []
+        excludes: list[int] = []
+        for number in found:
+            (includes if number in self._gates else excludes).append(number)
+        pair.found[Service(True, partial)] = includes
+        pair.found[Service(False, partial)] = excludes
 
     def _take_up(self, reader: Reader, control: Control) -> None:
         """What came since: it has higher numbers than what was known."""
