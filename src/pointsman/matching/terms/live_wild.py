@@ -97,7 +97,8 @@ class Wildcards:
                 parts = [text[size - length :] for length in node.lengths if length <= size]
             else:
                 parts = node.stretches(text)
-            for child in filter(None, map(node.children.get, parts)):
+            filed: Iterable[Bucket | Wildcards | None] = map(node.children.get, parts)
+            for child in filter(None, filed):
                 if isinstance(child, tuple):
                     if fits(child[1], text):
                         found.append(child[0])
