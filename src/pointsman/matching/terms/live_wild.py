@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from pointsman.matching.terms.glob import ANY_NUMBER, ANY_ONE, glob_matches
 
@@ -97,8 +98,8 @@ class Wildcards:
                 parts = [text[size - length :] for length in node.lengths if length <= size]
             else:
                 parts = node.stretches(text)
-            filed: Iterable[Bucket | Wildcards | None] = map(node.children.get, parts)
-            for child in filter(None, filed):
+            filed: Iterator[Any] = filter(None, map(node.children.get, parts))
+            for child in filed:
                 if isinstance(child, tuple):
                     if fits(child[1], text):
                         found.append(child[0])
