@@ -108,6 +108,7 @@ def test_the_command_prints_its_rows_and_draws_them(
     shown = capsys.readouterr().out
     assert "broadcast: as asked for" in shown
     assert "0.10" in shown
+    assert "10,000.0" in shown
     draw_subscriptions(results, tmp_path / "direct.png")
     monkeypatch.setattr(subscriptions, "run", lambda _quick, _progress: results)
     picture = tmp_path / "x.png"

@@ -24,6 +24,8 @@ class Row(AsDict):
     """From the subscriptions in memory to the first message; None for what builds nothing."""
     build_bytes: int | None
     """Of the index; of the process, for the live form. None if it is not known."""
+    cpu_seconds: float | None = None
+    """For Spark: of the driver, Java and the Python workers, in the round that took the least; None if not known."""
     mode: str = ""
     """How messages meet the index on Spark, and why."""
 

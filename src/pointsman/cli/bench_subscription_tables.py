@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pointsman.bench.subscriptions_rows import Row
+from pointsman.bench.subscriptions_rows import JOIN, SPARK, Row
 from pointsman.cli.bench_pipeline_tables import must_hold
 from pointsman.cli.bench_queue_tables import Table
 
@@ -15,7 +15,7 @@ def tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
     rows: Sequence[Row] = results["rows"]
     yield Table(
         "From a message to the wildcard subscriptions it reaches (CPU of one process; Spark: wall clock, two cores)",
-        ("way", "subscriptions", "messages", "messages a second", "matches", "build s", "MB"),
+        ("way", "subscriptions", "messages", "messages a second", "CPU us a message", "matches", "build s", "MB"),
         1,
         [_row(row) for row in rows],
     )
@@ -36,7 +36,13 @@ def _row(row: Row) -> Sequence[str]:
         f"{row.subscriptions:,}",
         f"{row.messages:,}",
         f"{row.messages_per_second:,.0f}" if row.messages_per_second >= 10 else f"{row.messages_per_second:.2f}",
+        "" if (spent := _cpu(row)) is None else f"{spent / row.messages * 1e6:,.1f}",
         f"{row.matches_per_message:.1f}",
         "" if row.build_seconds is None else f"{row.build_seconds:,.2f}",
         "" if row.build_bytes is None else f"{row.build_bytes / 1e6:,.1f}",
     )
+
+
+def _cpu(row: Row) -> float | None:
+    """CPU time: where one process works, it is what was measured."""
+    return row.cpu_seconds if row.way in (SPARK, JOIN) else row.seconds
