@@ -59,7 +59,7 @@ class Scratch(NamedTuple):
 
 
 @compiled
-def operation(code: Number, stack: Bytes, top: int) -> int:
+def operation(code: Number, stack: Bytes, top: Number) -> Number:
     """Carries out an operator; where the stack ends after it."""
     operator, count = -(code + 1) & 3, -(code + 1) >> 2
     total = 0
@@ -120,7 +120,7 @@ def program_holds(
     if stop - start == 1 or (last & 3 == ANY and last >> 2 == stop - start - 1):
         return True
     first_number = scratch.seen_terms.size
-    top = 0
+    top: Number = 0
     for place in range(start, stop):
         code = programs.codes[place]
         if code < 0:

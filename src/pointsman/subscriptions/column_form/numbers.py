@@ -106,7 +106,7 @@ class NumberGates(NamedTuple):
     @classmethod
     def of(cls, comparisons: Comparisons, gates: Places, first_term: int) -> NumberGates:
         """Of the comparisons with these numbers, whose terms begin with ``first_term``."""
-        keys, operators, limits = (array[gates] for array in comparisons)
+        keys, operators, limits = comparisons.keys[gates], comparisons.operators[gates], comparisons.limits[gates]
         order = np.lexsort((limits, operators, keys))
         codes = keys[order].astype(np.int64) * 8 + operators[order]
         starts = np.flatnonzero(np.diff(codes, prepend=-1))

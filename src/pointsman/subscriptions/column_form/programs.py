@@ -42,7 +42,8 @@ def group_pieces(counts: Places, every: Places, terms: Ids, *, excludes: bool) -
     """The programs of groups: the terms of each, how many of them must hold, and for excludes that they must not."""
     many = np.flatnonzero(counts > 1)
     kinds = np.where(every[many] != 0, ALL, ANY)
-    pieces = [Pieces(counts, terms), Pieces((counts > 1).astype(np.int64), -(4 * counts[many] + kinds) - 1)]
+    operators = (-(4 * counts[many] + kinds) - 1).astype(np.int32)
+    pieces = [Pieces(counts, terms), Pieces((counts > 1).astype(np.int64), operators)]
     if excludes:
         some = counts > 0
         # What is included stands before it on the stack.
