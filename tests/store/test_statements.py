@@ -136,3 +136,16 @@ def test_the_statements_of_the_queue_are_in_one_place() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 assert not verbs.match(node.value), f"{path.name}:{node.lineno}"
+
+
+def test_every_setting_is_in_effect(tmp_path: Path) -> None:
+    """On the connection that writes and on the one that reads."""
+    with Queue(tmp_path / "queue.db") as queue:
+        queue.size()
+        with queue.store.read() as reader:
+            for connection in (queue.store.writer.connection, reader):
+                found = {name: connection.pragma(name) for name in ("journal_mode", "synchronous", "temp_store")}
+                assert found == {"journal_mode": "wal", "synchronous": 2, "temp_store": 2}
+                assert not connection.pragma("trusted_schema")
+                assert connection.pragma("cell_size_check")
+            assert reader.pragma("wal_autocheckpoint") == 4000

@@ -82,7 +82,8 @@ def _set_up(connection: apsw.Connection, busy_timeout: float) -> None:
     end = time.monotonic() + busy_timeout
     while True:
         try:
-            connection.execute(statements.PRAGMAS)
+            # To the end: some of them give a row, and SQLite goes on with the next only when that was read.
+            list(connection.execute(statements.PRAGMAS))
             return
         except apsw.BusyError:
             if time.monotonic() >= end:
