@@ -10,6 +10,7 @@ SEEKS: dict[str, tuple[str, ...]] = {
         "SCALAR SUBQUERY 1",
         "SEARCH message",
     ),
+    "QUICK_PUT": ("SEARCH control USING INTEGER PRIMARY KEY (rowid=?)",),
     "QUICK_LIST": (
         "SEARCH message USING INTEGER PRIMARY KEY (rowid>?)",
         "SCALAR SUBQUERY 1",

@@ -16,6 +16,7 @@ from pointsman.broker.received import Received
 from pointsman.broker.timers import next_due
 from pointsman.store.bell import LONGEST, Listener
 from pointsman.store.store import Store
+from pointsman.store.taking import messages_of
 from pointsman.store.transaction import Transaction
 
 LOG = logging.getLogger("pointsman.broker")
@@ -132,7 +133,9 @@ class Dispatcher:
             taken = [
                 (consumer, self._outcomes.begin(transaction, stored, consumer.destination))
                 for consumer, count in wanted
-                for stored in self._store.taker.first(transaction, consumer.subscription, count, consumer.lease)
+                for stored in messages_of(
+                    self._store.taker.first(transaction, consumer.subscription, count, consumer.lease)
+                )
             ]
             return taken, next_due(transaction)
 

@@ -62,6 +62,8 @@ class Keys:
         for text in new:
             Subject(text, self.dialect)
         if new:
+            # In their order, which takes SQLite to neighbouring places of its index.
+            new.sort()
             rows = transaction.executemany(statements.KEY_KNOW, [(text,) for text in new])
             numbers.update(zip(new, (int(row[0]) for row in rows), strict=True))
         return numbers

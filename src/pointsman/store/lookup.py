@@ -13,6 +13,7 @@ from pointsman.store.draft import LONGEST_ID
 from pointsman.store.settling import cut
 from pointsman.store.stored import DeadLetter, Sizes, StoredMessage, as_stored
 from pointsman.store.subscriptions import MAIN, Subscription, Subscriptions
+from pointsman.store.taking import Taken
 from pointsman.store.transaction import SECOND, Connection, Transaction
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ IDLE = 60.0
 
 def take_by_pattern(
     store: Store, transaction: Transaction, pattern: Pattern, prepared: Interest | None, count: int, lease: int
-) -> list[StoredMessage]:
+) -> Taken:
     """Leases the first messages of the queue itself whose keys match."""
     store.settler.sweep(transaction)
     store.interests.make_index(transaction)
@@ -34,7 +35,7 @@ def take_by_pattern(
         interest = prepared if prepared is not None and fits else Interest(pattern, transaction.keys)
     interest.catch_up(transaction)
     store.interests.keep(interest)
-    taken: list[StoredMessage] = []
+    taken: Taken = []
     while len(taken) < count and (position := interest.find(transaction)) is not None:
         found = store.taker.one(transaction, MAIN, *position, lease)
         taken += [] if found is None else [found]

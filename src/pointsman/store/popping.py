@@ -10,6 +10,7 @@ from pointsman.store.settling import Receipt
 from pointsman.store.store import Store
 from pointsman.store.stored import StoredMessage
 from pointsman.store.subscriptions import MAIN
+from pointsman.store.taking import Taken, messages_of
 from pointsman.store.transaction import SECOND, Transaction
 
 
@@ -38,9 +39,10 @@ class Popping:
         """As ``Queue.pop_many``."""
         asked = None if pattern is None else self.pattern(pattern)
         interest = None if asked is None or subscription is not None else self._interest(asked)
-        return self._store.write(
+        taken = self._store.write(
             lambda transaction: self._take(transaction, count, asked, interest, subscription, lease)
         )
+        return messages_of(taken)
 
     def next(
         self, message: StoredMessage, pattern: str | Pattern | None, subscription: str | None, lease: float | None
@@ -51,7 +53,7 @@ class Popping:
 
         def operation(transaction: Transaction) -> StoredMessage | None:
             self._done(transaction, message)
-            return next(iter(self._take(transaction, 1, asked, interest, subscription, lease)), None)
+            return next(iter(messages_of(self._take(transaction, 1, asked, interest, subscription, lease))), None)
 
         return self._store.write(operation)
 
@@ -88,7 +90,7 @@ class Popping:
         interest: Interest | None,
         subscription: str | None,
         lease: float | None,
-    ) -> list[StoredMessage]:
+    ) -> Taken:
         store = self._store
         store.subscriptions.refresh(transaction)
         number: int | None = MAIN

@@ -97,7 +97,9 @@ class Quick:
         return self._writer.run_alone(self._done, message) if self._is_alone else None
 
     def _put(self, connection: apsw.Connection, draft: Draft) -> int | None:
-        sequence = self._add(connection, draft) if self._is_alone else self._add_among_others(connection, draft)
+        sequence = self._add(connection, draft) if self._is_alone else None
+        if sequence is None and not self._is_alone:
+            sequence = self._add_among_others(connection, draft)
         if sequence is not None:
             self._told(self._commits, sequence, True)
         return sequence

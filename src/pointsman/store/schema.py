@@ -150,17 +150,6 @@ CREATE INDEX IF NOT EXISTS ready_by_key ON ready (key, priority, sequence) WHERE
 """Made when a pattern that nobody subscribed to is first asked for, so that nobody else pays for it."""
 
 QUICK = """
-CREATE TEMP VIEW quick_put AS SELECT NULL AS written, NULL AS sequence, NULL AS key,
-    NULL AS priority, NULL AS time, NULL AS checksum, NULL AS expires, NULL AS id, NULL AS metadata,
-    NULL AS envelope, NULL AS body;
-CREATE TEMP TRIGGER quick_put INSTEAD OF INSERT ON quick_put BEGIN
-    SELECT RAISE(ABORT, 'somebody else has written') WHERE NOT EXISTS (
-        SELECT 1 FROM control WHERE one = 1 AND commits = NEW.written AND NEW.time BETWEEN time AND time + 60000000
-    );
-    INSERT INTO message (sequence, key, priority, time, checksum, expires, id, metadata, envelope, body)
-    VALUES (NEW.sequence, NEW.key, NEW.priority, NEW.time, NEW.checksum, NEW.expires, NEW.id, NEW.metadata,
-        NEW.envelope, NEW.body);
-END;
 CREATE TEMP VIEW quick_take AS SELECT NULL AS shift, NULL AS subscriptions, NULL AS time, NULL AS until, NULL AS token,
     NULL AS subscription, NULL AS priority, NULL AS sequence, NULL AS via;
 CREATE TEMP TRIGGER quick_take INSTEAD OF INSERT ON quick_take BEGIN

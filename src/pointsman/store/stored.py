@@ -115,8 +115,8 @@ def all_stored(rows: Iterable[tuple[Any, ...]], tail: Tail) -> list[StoredMessag
     return [new(StoredMessage, row + tail) for row in rows]
 
 
-def plain_messages(rows: Sequence[tuple[Any, ...]], tail: Tail) -> list[StoredMessage] | None:
-    """As ``all_stored``, if all are what most messages are, whole, and cannot expire; None says nothing.
+def are_plain(rows: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether all are what most messages are, whole, and cannot expire; False says nothing.
 
     One that has more than a key and data has another checksum. Raises ``TypeError`` and ``AttributeError`` for what is
     text, missing, or damaged.
@@ -128,8 +128,8 @@ def plain_messages(rows: Sequence[tuple[Any, ...]], tail: Tail) -> list[StoredMe
             head = heads[key] = crc32(key.encode())
         folded = sequence ^ time ^ (priority << 24)
         if crc32(data, head ^ (folded ^ (folded >> 32)) & 0xFFFFFFFF) != value or expires is not None:
-            return None
-    return all_stored(rows, tail)
+            return False
+    return True
 
 
 def stamp(sequence: int, time: int, priority: int, expires: int | None, *, is_text: bool) -> int:

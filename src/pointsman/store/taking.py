@@ -9,10 +9,12 @@ from typing import Any
 from pointsman.errors import StoreError
 from pointsman.store import statements
 from pointsman.store.settling import Leased, Settler
-from pointsman.store.stored import StoredMessage, Tail, all_stored, as_stored, plain_messages
+from pointsman.store.stored import StoredMessage, Tail, all_stored, are_plain, as_stored
 from pointsman.store.transaction import Connection, Transaction
 
 Row = tuple[Any, ...]
+Taken = list[tuple[list[Row], Tail]]
+"""Rows that were leased, in pieces that have a tail in common: messages are made of them when nobody waits for it."""
 DAMAGED = "it is not what was put: its checksum is wrong"
 MISSING = "the message of this delivery cannot be found"
 EXPIRED = "it expired before anybody took it"
@@ -27,36 +29,36 @@ class Taker:
         self._tokens = count(secrets.randbits(48))
         self._settler = settler
 
-    def first(self, transaction: Transaction, subscription: int, count: int, lease: int) -> list[StoredMessage]:
+    def first(self, transaction: Transaction, subscription: int, count: int, lease: int) -> Taken:
         """Up to ``count`` deliveries in their order; fewer only if there are no more."""
         self._settler.sweep(transaction)
-        taken: list[StoredMessage] = []
-        while len(taken) < count:
-            wanted = count - len(taken)
+        taken: Taken = []
+        while count > 0:
             tail = (subscription, transaction.now + lease, next(self._tokens), self._file)
-            rows = self._look(transaction, subscription, wanted)
+            rows = self._look(transaction, subscription, count)
             if not rows:
                 break
-            found = self._deliverable(transaction, rows, tail) if len(rows) > 1 else None
-            if found is not None:
-                self._lease_first(transaction, found)
-                taken += found
+            if len(rows) > 1 and self._are_deliverable(transaction, rows, tail):
+                self._lease_first(transaction, rows, tail)
             else:
-                taken += [each for each in all_stored(rows, tail) if self.lease(transaction, each)]
+                found = zip(rows, all_stored(rows, tail), strict=True)
+                rows = [row for row, each in found if self.lease(transaction, each)]
+            taken.append((rows, tail))
+            count -= len(rows)
         return taken
 
     def look(self, connection: Connection, subscription: int, now: int, lease: int) -> StoredMessage | None:
         """The first delivery as it would be leased, if it is a plain message and whole; it stays where it is."""
         tail = (subscription, now + lease, next(self._tokens), self._file)
         try:
-            found = plain_messages(list(connection.execute(statements.READY_FIRST, (subscription, 1))), tail)
+            rows = list(connection.execute(statements.READY_FIRST, (subscription, 1)))
+            return as_stored(rows[0], tail) if rows and are_plain(rows) else None
         except (UnicodeDecodeError, TypeError, AttributeError):
             return None
-        return found[0] if found else None
 
     def one(
         self, transaction: Transaction, subscription: int, priority: int, sequence: int, lease: int
-    ) -> StoredMessage | None:
+    ) -> tuple[list[Row], Tail] | None:
         """A delivery of which is known where it stands; None if it is not there, or cannot be delivered."""
         try:
             row = transaction.first(statements.READY_ONE, (subscription, priority, sequence))
@@ -66,8 +68,8 @@ class Taker:
             return None
         if row is None:
             return None
-        found = as_stored(row, (subscription, transaction.now + lease, next(self._tokens), self._file))
-        return found if self.lease(transaction, found) else None
+        tail = (subscription, transaction.now + lease, next(self._tokens), self._file)
+        return ([row], tail) if self.lease(transaction, as_stored(row, tail)) else None
 
     def lease(self, transaction: Transaction, found: StoredMessage) -> bool:
         """Leases this one, or makes it a dead letter and gives False."""
@@ -86,16 +88,14 @@ class Taker:
         transaction.leasing += 2
         return True
 
-    def _deliverable(self, transaction: Transaction, rows: list[Row], tail: Tail) -> list[StoredMessage] | None:
-        """The messages of rows, if there is nothing the matter with any of them."""
+    def _are_deliverable(self, transaction: Transaction, rows: list[Row], tail: Tail) -> bool:
+        """Whether there is nothing the matter with any of them."""
         try:
-            found = plain_messages(rows, tail)
+            if are_plain(rows):
+                return True
         except (TypeError, AttributeError):
-            found = None
-        if found is not None:
-            return found
-        found = all_stored(rows, tail)
-        return found if all(self._problem(each, transaction.now) is None for each in found) else None
+            pass
+        return all(self._problem(each, transaction.now) is None for each in all_stored(rows, tail))
 
     @staticmethod
     def _problem(found: StoredMessage, now: int) -> str | None:
@@ -124,8 +124,14 @@ class Taker:
                 dead = Leased(number, sequence, via, priority, key, attempts, note, error)
                 self._settler.give_up(transaction, dead, DAMAGED)
 
-    def _lease_first(self, transaction: Transaction, found: list[StoredMessage]) -> None:
-        last = found[-1]
-        transaction.execute(statements.READY_LEASE_FIRST, (last.subscription, last.until, last.token, len(found)))
-        transaction.execute(statements.READY_DELETE_FIRST, (last.subscription, last.priority, last.sequence, last.via))
-        transaction.leasing += 2 * len(found)
+    def _lease_first(self, transaction: Transaction, rows: list[Row], tail: Tail) -> None:
+        subscription, until, token, _ = tail
+        last = as_stored(rows[-1], tail)
+        transaction.execute(statements.READY_LEASE_FIRST, (subscription, until, token, len(rows)))
+        transaction.execute(statements.READY_DELETE_FIRST, (subscription, last.priority, last.sequence, last.via))
+        transaction.leasing += 2 * len(rows)
+
+
+def messages_of(taken: Taken) -> list[StoredMessage]:
+    """The messages that were taken."""
+    return [each for rows, tail in taken for each in all_stored(rows, tail)]

@@ -50,7 +50,7 @@ class Writer:
         self._undone = undone
         self._mutex = Lock()
         self._line: deque[Request[Any]] = deque()
-        self._leader: Request[Any] | None = None
+        self._leader: object | None = None
         self._owner: int | None = None
 
     @property
@@ -76,13 +76,14 @@ class Writer:
 
         Raises what the step raises, and ``StoreError``; then nothing of it is left.
         """
-        request: Request[None] = Request(None)
+        # Not a request, as nobody waits for it; but another one each time, so that it is known whose lead it is.
+        lead = object()
         try:
             result = None
             with self._mutex:
                 if self._leader is None:
-                    self._leader = request
-            if self._leader is request:
+                    self._leader = lead
+            if self._leader is lead:
                 self._owner = get_ident()
                 connection = self.connection
                 # A transaction that is open was left so by somebody who was interrupted before it could undo it.
@@ -91,11 +92,11 @@ class Writer:
                         self._begin()
                         connection.execute(statements.COMMIT)
                     result = step(connection, given)
-                self._leave(request)
+                self._leave(lead)
         except BaseException as error:
-            if self._leader is request and self.connection.in_transaction:
+            if self._leader is lead and self.connection.in_transaction:
                 self._roll_back()
-            self._leave(request)
+            self._leave(lead)
             if isinstance(error, apsw.Error | UnicodeDecodeError):
                 raise as_store_error(error, self._path) from error
             raise
@@ -178,7 +179,7 @@ class Writer:
             self._leave(request)
             raise
 
-    def _leave(self, request: Request[Any]) -> None:
+    def _leave(self, request: object) -> None:
         """A request's caller goes: wakes those who are done, and the next leader. May be called again."""
         line = self._line
         with self._mutex:
@@ -188,9 +189,9 @@ class Writer:
                     line[0].wake()
                     line.popleft()
                 self._leader = line[0] if line else None
-            elif request in line and not request.is_done:
+            elif isinstance(request, Request) and request in line and not request.is_done:
                 line.remove(request)
-            if self._leader is not None:
+            if isinstance(self._leader, Request):
                 self._leader.wake()
 
     def _run(self, group: Group) -> None:
