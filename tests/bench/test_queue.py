@@ -34,7 +34,7 @@ from pointsman.cli.bench_queue_tables import tables
 from pointsman.errors import InputError, MissingExtraError
 from pointsman.patterns import Pattern
 from pointsman.store.queue import Queue
-from pointsman.store.statements import CONTROL_READ, UNLISTED
+from pointsman.store.statements import CONTROL_READ, COUNT_UNLISTED
 
 CELLS = (Cell(PUT, 1, "normal"), Cell(PUT, 100), Cell(POP, 100, "normal"), Cell(POP_ACK, 1, processes=2))
 TINY = bench.Plan(
@@ -101,7 +101,7 @@ def test_what_is_written_by_hand_is_what_the_queue_writes(tmp_path: Path) -> Non
         connection = apsw.Connection(str(tmp_path / file), flags=apsw.SQLITE_OPEN_READONLY)
         counts = {table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in TABLES}  # noqa: S608
         # The first message of a key is listed at once, and any other put alone by who needs it.
-        counts["ready"] += connection.execute(UNLISTED).fetchone()[0]
+        counts["ready"] += connection.execute(COUNT_UNLISTED).fetchone()[0]
         size = "SELECT sum(length(body)), sum(length(CAST(time AS TEXT))) FROM message"
         commits, sequence, _, _, unfinished, *_ = connection.execute(CONTROL_READ).fetchone()
         found = [*connection.execute(size), (commits, sequence, unfinished)]

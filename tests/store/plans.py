@@ -11,7 +11,7 @@ SEEKS: dict[str, tuple[str, ...]] = {
         "SEARCH message",
     ),
     "QUICK_PUT": ("SEARCH control USING INTEGER PRIMARY KEY (rowid=?)",),
-    "QUICK_LIST": (
+    "READY_ADD_NEW": (
         "SEARCH message USING INTEGER PRIMARY KEY (rowid>?)",
         "SCALAR SUBQUERY 1",
         "SEARCH control USING INTEGER PRIMARY KEY (rowid=?)",
@@ -23,7 +23,7 @@ SEEKS: dict[str, tuple[str, ...]] = {
         "SCALAR SUBQUERY 1",
         "SEARCH message",
     ),
-    "UNLISTED": (
+    "COUNT_UNLISTED": (
         "SEARCH message USING INTEGER PRIMARY KEY (rowid>?)",
         "SCALAR SUBQUERY 1",
         "SEARCH control USING INTEGER PRIMARY KEY (rowid=?)",
@@ -51,7 +51,6 @@ SEEKS: dict[str, tuple[str, ...]] = {
     "MESSAGE_DELETE": ("SEARCH message USING INTEGER PRIMARY KEY (rowid=?)",),
     "SEEN_FIND": ("SEARCH seen USING PRIMARY KEY (id=?)",),
     "SEEN_ADD": ("SEARCH message USING INTEGER PRIMARY KEY (rowid=?)",),
-    "READY_ADD_NEW": ("SEARCH message USING INTEGER PRIMARY KEY (rowid>?)",),
     "READY_FIRST": (
         "SEARCH r USING PRIMARY KEY (subscription=?)",
         "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)",

@@ -14,11 +14,9 @@ from pointsman.store import schema
 from pointsman.store.doctor.diagnosing import diagnose
 from pointsman.store.lookup import sizes
 from pointsman.store.queue import Queue
-from pointsman.store.quick import UNLISTED as UNLISTED_AT_MOST
-from pointsman.store.quick import Quick
+from pointsman.store.quick import MOST_UNLISTED, Quick
 from pointsman.store.request import Operation
-from pointsman.store.statements import CONTROL_READ
-from pointsman.store.statements import UNLISTED as COUNT_UNLISTED
+from pointsman.store.statements import CONTROL_READ, COUNT_UNLISTED
 from tests.store.clock import Clock
 
 TABLES = ("key", "message", "ready", "leased", "delayed", "dead", "pending", "finished", "subscription")
@@ -191,10 +189,10 @@ def test_what_is_put_quickly_is_seen_before_anybody_lists_it(tmp_path: Path) -> 
 def test_not_many_are_ever_to_be_listed(tmp_path: Path) -> None:
     """So that whoever lists them is not kept long."""
     with Queue(tmp_path / "queue.db", durability="normal") as queue:
-        for _ in range(UNLISTED_AT_MOST * 2 + 10):
+        for _ in range(MOST_UNLISTED * 2 + 10):
             queue.put(b"x", "orders.books")
         with queue.store.read() as connection:
-            assert next(iter(connection.execute(COUNT_UNLISTED)))[0] <= UNLISTED_AT_MOST
+            assert next(iter(connection.execute(COUNT_UNLISTED)))[0] <= MOST_UNLISTED
 
 
 def test_a_file_of_the_first_version_lists_nothing_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

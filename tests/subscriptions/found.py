@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from pointsman.errors import SubjectError
 from pointsman.patterns.pattern import Pattern
+from pointsman.subscriptions.candidates import Subscriptions
 from pointsman.subscriptions.control import Control
 from pointsman.subscriptions.gates import Leaf, leaves
 from pointsman.subscriptions.model import WildcardSubscription
-from pointsman.subscriptions.pages import gate_page
 from pointsman.subscriptions.registry import Registry
 from pointsman.subscriptions.rows import StoredSubscription
 from pointsman.subscriptions.trees import parse_tree, tree_holds
@@ -42,12 +42,12 @@ def found_by_gates(
     fitting = {number for number, pattern in everything(registry.patterns, limit) if fits(pattern, subject)}
     numbers = set()
     with registry.reading() as connection:
-        for gate in [*held, *(-number for number in fitting)]:
-            for candidate in everything(lambda gate=gate, **page: gate_page(connection, gate, **page), limit):
-                is_live = candidate.expires is None or now < candidate.expires
-                holds = candidate.tree is None or tree_holds(parse_tree(candidate.tree), held)
-                if is_live and holds and (candidate.pattern is None or candidate.pattern in fitting):
-                    numbers.add(candidate.number)
+        subscriptions = Subscriptions(connection, now)
+        for page in subscriptions.behind(sorted([*held, *(-number for number in fitting)]), limit):
+            for found in subscriptions.read(sorted(set(page))):
+                holds = found.tree is None or tree_holds(parse_tree(found.tree), held)
+                if holds and (found.pattern is None or found.pattern in fitting):
+                    numbers.add(found.number)
     return [entry.subscription.id for entry in everything(registry.list) if entry.number in numbers]
 
 

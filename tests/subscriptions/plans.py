@@ -27,10 +27,6 @@ PLANS: dict[str, tuple[str, ...]] = {
         ITS_PATTERN,
     ),
     "SUBSCRIPTIONS_OF_MATCHER": ("MERGE (UNION ALL)", "LEFT", USE, "RIGHT", USE),
-    "SUBSCRIPTIONS_OF_GATE": (
-        "SEARCH u USING PRIMARY KEY (matcher=? AND gate=? AND subscription>?)",
-        "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)",
-    ),
     "CHANGES_AFTER": (
         "MERGE (UNION ALL)",
         "LEFT",

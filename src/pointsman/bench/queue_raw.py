@@ -10,7 +10,7 @@ from typing import Any
 from pointsman.bench.queue_contenders import LEASE, Contender, Execute
 from pointsman.store import schema
 from pointsman.store.connection import open_connection
-from pointsman.store.statements import QUICK_LIST, QUICK_LISTED
+from pointsman.store.statements import QUICK_LISTED, READY_ADD_NEW
 
 RAW, RAW_ONE = "raw apsw, same inserts", "raw apsw, one table"
 CHECKSUM = 0x7FFFFFFF
@@ -137,7 +137,7 @@ class RawSame(Raw):
 
     def _list(self) -> None:
         """The deliveries of the messages that were put one by one."""
-        self._execute(QUICK_LIST)
+        self._execute(READY_ADD_NEW)
         if self._connection.changes():
             self._execute(QUICK_LISTED)
 

@@ -80,7 +80,7 @@ def peek(store: Store, pattern: Pattern | None, subscription: str | None, count:
 def list_new(store: Store) -> None:
     """Has the deliveries of new messages listed, if there are any, for one who reads them in their order."""
     with store.read() as connection:
-        unlisted = next(iter(connection.execute(statements.UNLISTED)))[0]
+        unlisted = next(iter(connection.execute(statements.COUNT_UNLISTED)))[0]
     if unlisted:
         store.write(lambda transaction: transaction.list_new())
 

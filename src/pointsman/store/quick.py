@@ -30,7 +30,7 @@ from pointsman.store.writer import Writer
 
 MINUTE = 60 * SECOND
 """How long messages may be put before ``control`` is written again; the statements know it too."""
-UNLISTED = 1000
+MOST_UNLISTED = 1000
 """How many messages may be put before somebody lists their deliveries, so that this takes nobody long."""
 Told = Callable[[int, int, bool], None]
 """Is told of a commit: its number, that of the last message, and whether somebody may be waiting for it."""
@@ -123,7 +123,7 @@ class Quick:
         now = int(self._clock() * SECOND) + self._shift
         if number is None or self._unfinished >= self._room or not self._time <= now <= self._latest:
             return None
-        if self._sequence - self._listed >= UNLISTED or not self._goes_to_main(str(key)):
+        if self._sequence - self._listed >= MOST_UNLISTED or not self._goes_to_main(str(key)):
             return None
         sequence = self._sequence + 1
         row = message_row(draft, sequence, now, str(key), self._settings.max_bytes)
@@ -162,7 +162,7 @@ class Quick:
 
     def _list(self, connection: apsw.Connection) -> bool:
         """Lists the deliveries of new messages, within a transaction; whether there were any."""
-        connection.execute(statements.QUICK_LIST)
+        connection.execute(statements.READY_ADD_NEW)
         if not connection.changes():
             return False
         # If the transaction is undone, control is not what is known of it here, and the next step finds that out.

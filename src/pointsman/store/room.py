@@ -13,7 +13,7 @@ from contextlib import suppress
 import apsw
 
 CHECKPOINT = 4000
-"""Pages in the log at which they are copied into the database, and the log is begun anew."""
+"""Pages in the log at which they are copied into the database, and the log is begun anew; as in ``PRAGMAS``."""
 LEAST, MOST = 1 << 16, 1 << 20
 """Bytes of one piece: as many as the log has, between these."""
 AHEAD = 8

@@ -181,4 +181,4 @@ CREATE TEMP TRIGGER quick_done INSTEAD OF INSERT ON quick_done BEGIN
     INSERT OR REPLACE INTO finished (sequence, time, archived) VALUES (NEW.sequence, NEW.time, 0);
 END;
 """
-"""For each connection that writes, in no file: what ``quick.py`` does, each as the insertion of one row."""
+"""For each connection that writes, in no file: how ``quick.py`` takes and acknowledges, by inserting one row each."""

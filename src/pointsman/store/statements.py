@@ -98,7 +98,7 @@ INSERT INTO ready (subscription, priority, sequence, via, key, attempts) VALUES 
 """
 READY_ADD_NEW = """
 INSERT OR IGNORE INTO ready (subscription, priority, sequence, via, key, attempts)
-SELECT 0, priority, sequence, 0, key, 0 FROM message WHERE sequence > ?
+SELECT 0, priority, sequence, 0, key, 0 FROM message WHERE sequence > (SELECT sequence FROM control WHERE one = 1)
 """
 READY_FIRST = """
 SELECT r.sequence, k.text, m.body, r.priority, m.time, m.expires, m.metadata, m.envelope, m.checksum, m.id, r.via,
@@ -190,10 +190,6 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 QUICK_DONE = """
 INSERT INTO quick_done (written, last, time, until, subscription, sequence, via, token) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
-QUICK_LIST = """
-INSERT OR IGNORE INTO ready (subscription, priority, sequence, via, key, attempts)
-SELECT 0, priority, sequence, 0, key, 0 FROM message WHERE sequence > (SELECT sequence FROM control WHERE one = 1)
-"""
 QUICK_LISTED = """
 UPDATE control SET (commits, sequence, time, unfinished) = (
     SELECT control.commits + m.sequence - control.sequence, m.sequence,
@@ -201,7 +197,7 @@ UPDATE control SET (commits, sequence, time, unfinished) = (
     FROM message AS m WHERE m.sequence = (SELECT max(sequence) FROM message)
 ) WHERE one = 1 RETURNING commits
 """
-UNLISTED = "SELECT count(*) FROM message WHERE sequence > (SELECT sequence FROM control WHERE one = 1)"
+COUNT_UNLISTED = "SELECT count(*) FROM message WHERE sequence > (SELECT sequence FROM control WHERE one = 1)"
 
 # -- delayed
 

@@ -97,7 +97,7 @@ class Transaction:
     def list_new(self) -> None:
         """Lists the deliveries of the messages that were put the quick way, which lists none; before all else."""
         if self.listed < self.sequence:
-            self.execute(statements.READY_ADD_NEW, (self.listed,))
+            self.execute(statements.READY_ADD_NEW)
             self.listed = self.sequence
 
     def first(self, statement: str, parameters: Row = ()) -> Any:

@@ -14,7 +14,6 @@ COMPLETE, PARTIAL = "complete", "partial"
 FORMS: tuple[Any, ...] = (COMPLETE, PARTIAL, "=", "<>", "<", "<=", ">", ">=")
 """A kind is twice the place of its form here, and one more for any key; what is in files is by these places."""
 _PLACES = {form: 2 * place for place, form in enumerate(FORMS)}
-_FIRST_NUMBER = _PLACES["="]
 
 
 def leaf_row(leaf: Leaf) -> LeafRow:

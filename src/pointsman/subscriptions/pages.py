@@ -40,17 +40,6 @@ class Gone(NamedTuple):
     what: Leaf | Pattern | str
 
 
-class Candidate(NamedTuple):
-    """A subscription behind a gate: what must be known to decide whether it matches."""
-
-    number: int
-    pattern: int | None
-    """The number of its pattern, which must match if there is one."""
-    tree: str | None
-    """Its condition, which must hold if there is one: see ``parse_tree`` and ``tree_holds``."""
-    expires: float | None
-
-
 def matcher_page(transaction: Reader, after: int, limit: int) -> list[NumberedLeaf]:
     """The distinct matchers and comparisons of all subscriptions."""
     rows = transaction.execute(statements.MATCHERS_AFTER, (after, limit))
@@ -67,12 +56,6 @@ def gone_page(transaction: Reader, after: int, limit: int) -> list[Gone]:
     """What was removed after a version."""
     rows = transaction.execute(statements.GONE_AFTER, (after, limit))
     return [Gone(version, number, _what(kind, text)) for version, kind, number, text in rows]
-
-
-def gate_page(transaction: Reader, gate: int, after: int, limit: int) -> list[Candidate]:
-    """The enabled subscriptions that are found by a matcher (its number) or by a subject pattern (below zero)."""
-    rows = transaction.execute(statements.SUBSCRIPTIONS_OF_GATE, (gate, after, limit))
-    return [Candidate(*row) for row in rows]
 
 
 def subscription_rows(transaction: Reader, numbers: Iterable[int]) -> list[StoredSubscription]:

@@ -52,11 +52,6 @@ UNION ALL
 SELECT subscription FROM wildcard_use WHERE matcher = ?1 AND gate = 1 AND subscription > ?2
 ORDER BY subscription LIMIT ?3
 """
-SUBSCRIPTIONS_OF_GATE = """
-SELECT s.number, s.pattern, s.condition, s.expires
-FROM wildcard_use AS u CROSS JOIN wildcard_subscription AS s ON s.number = u.subscription
-WHERE u.matcher = ? AND u.gate = 1 AND u.subscription > ? ORDER BY u.subscription LIMIT ?
-"""
 CHANGES_AFTER = """
 SELECT version, iif(version = created, 'created', 'updated'), number, id FROM wildcard_subscription WHERE version > ?1
 UNION ALL

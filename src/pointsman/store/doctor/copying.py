@@ -69,7 +69,7 @@ def _open(path: Path) -> Iterator[apsw.Connection]:
 def copy_all(connection: apsw.Connection, after: int, least: int, *, state: bool) -> Copied:
     """Copies messages above a number, and what belongs to them; ``least`` is the number that the last has at least."""
     last = max(least, _number(connection, questions.SOURCE_HIGHEST))
-    _try(connection, statements.QUICK_LIST)
+    _try(connection, statements.READY_ADD_NEW)
     known, keys = _number(connection, statements.KEY_LAST), _number(connection, questions.SOURCE_LAST_KEY)
     _copy_ranges(connection, questions.COPY_KEYS, known + 1, max(keys, known + 1))
     count = _copy_ranges(connection, questions.COPY_MESSAGES, after + 1, max(last, after + 1))

@@ -66,7 +66,7 @@ def _repair_tail(path: Path, found: Diagnosis) -> list[Action]:
         actions.append(put_back(path, 0 if mark is None else mark.sequence))
     elif mark is not None:
         with changing(path) as connection:
-            connection.execute(statements.QUICK_LIST)
+            connection.execute(statements.READY_ADD_NEW)
             connection.execute(questions.AFTER_COPY, (mark.sequence,))
     write_mark(path)
     actions.append(Action("lost-tail", "wrote into the mark what the file holds", 1))
@@ -92,7 +92,7 @@ def _repair_names(path: Path, found: Diagnosis) -> list[Action]:
             connection.execute(questions.REINDEX)
             counts["index-damage"] = 1
         if any(counts.values()):
-            connection.execute(statements.QUICK_LIST)
+            connection.execute(statements.READY_ADD_NEW)
             connection.execute(questions.AFTER_COPY, (0,))
         return actions + [_action(code, count) for code, count in counts.items() if count]
 
