@@ -79,21 +79,9 @@ def test_nothing_but_the_scans_goes_over_a_table() -> None:
         assert any(line.startswith("SCAN") for line in lines), name
 
 
-def test_the_quick_way_goes_by_indexes_too(connection: apsw.Connection) -> None:
-    """Each statement of its triggers, with parameters for the values of the row."""
-    bodies = re.findall(r"BEGIN(.*?)END;", schema.QUICK, re.DOTALL)
-    steps = [step for body in bodies for step in re.sub(r"RAISE\([^)]*\)", "1", body).split(";") if step.strip()]
-    assert len(bodies) == 2
-    assert len(steps) > 7
-    for step in steps:
-        for line in plan(connection, re.sub(r"NEW\.\w+", "?", step)):
-            allowed = r"SEARCH \w+( EXISTS)?( USING|$)|(LIST|SCALAR) SUBQUERY|SCAN CONSTANT ROW"
-            assert re.match(allowed, line), (step, line)
-
-
 def test_matching_is_never_that_of_sql() -> None:
     """Patterns are matched by Pattern."""
-    everything = " ".join([*TEXTS.values(), *statements.PURGE, *schema.STEPS, schema.READY_BY_KEY, schema.QUICK])
+    everything = " ".join([*TEXTS.values(), *statements.PURGE, *schema.STEPS, schema.READY_BY_KEY])
     assert re.findall(r"\b(LIKE|GLOB|REGEXP|MATCH)\b", everything, re.IGNORECASE) == []
 
 

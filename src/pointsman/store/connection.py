@@ -117,12 +117,6 @@ def prepare(connection: apsw.Connection, path: str, dialect: str | None) -> Iden
     return identity
 
 
-def prepare_quick(connection: apsw.Connection, path: str) -> None:
-    """Makes what the quick way needs, for this connection alone. Raises ``StoreError``."""
-    with translated(path):
-        connection.execute(schema.QUICK)
-
-
 def _find_version(connection: apsw.Connection, path: str) -> int:
     """The version of the tables as of one instant, as another process may be making them. Raises as ``_check_ours``."""
     connection.execute(statements.BEGIN_READ)

@@ -85,7 +85,9 @@ class Queue:
         sequence = self.store.quick.put(draft)
         if sequence is not None:
             return f"{self.store.file}-{sequence}"
+        return self._put(draft)
 
+    def _put(self, draft: Draft) -> str:
         def operation(transaction: Transaction) -> str:
             putter = self.store.putter(transaction)
             given = putter.put(draft)

@@ -1,4 +1,4 @@
-"""The quick way for what is done most: one message put, taken or acknowledged, in a statement that is a transaction.
+"""The quick way for what is done most: one message put, taken or acknowledged, in as few statements as can be.
 
 It is taken when nothing is in the way: the key is known, the message goes to the queue itself, nothing else is due.
 Where something is, a step gives None and has changed nothing; then the long way is taken, which finds out all of that
@@ -22,7 +22,7 @@ from pointsman.store import statements
 from pointsman.store.draft import Draft
 from pointsman.store.keys import Keys
 from pointsman.store.putting import PutSettings, message_row
-from pointsman.store.stored import StoredMessage
+from pointsman.store.stored import StoredMessage, as_stored, plain_checksum
 from pointsman.store.subscriptions import Subscriptions
 from pointsman.store.taking import Taker
 from pointsman.store.transaction import SECOND, Transaction
@@ -94,70 +94,96 @@ class Quick:
 
     def done(self, message: StoredMessage) -> bool | None:
         """Acknowledges a message."""
-        return self._writer.run_alone(self._done, message) if self._is_alone else None
+        return self._writer.run_alone(self._done, message)
 
     def _put(self, connection: apsw.Connection, draft: Draft) -> int | None:
-        sequence = self._add(connection, draft) if self._is_alone else None
-        if sequence is None and not self._is_alone:
-            sequence = self._add_among_others(connection, draft)
-        if sequence is not None:
-            self._told(self._commits, sequence, True)
-        return sequence
+        if not self._is_alone:
+            return self._put_among_others(connection, draft)
+        parameters = self._parameters(draft)
+        if parameters is None:
+            return None
+        # Until it is known that it was committed, it is not known what the file says.
+        self._is_alone = False
+        try:
+            connection.execute(statements.QUICK_PUT, parameters)
+        except apsw.ConstraintError:
+            return self._put_among_others(connection, draft)
+        return self._has_put(parameters, is_alone=True)
 
-    def _add_among_others(self, connection: apsw.Connection, draft: Draft) -> int | None:
+    def _put_among_others(self, connection: apsw.Connection, draft: Draft) -> int | None:
         """As others write too, it is first read what they wrote."""
         connection.execute(statements.BEGIN)
         transaction = Transaction(connection, self._clock)
         is_alone = transaction.commits == self._commits
         self._know(transaction)
         self._latest = transaction.now + MINUTE
-        sequence = None if transaction.is_shifted else self._add(connection, draft)
-        self._is_alone = False
+        parameters = None if transaction.is_shifted else self._parameters(draft)
+        if parameters is not None:
+            try:
+                connection.execute(statements.QUICK_PUT, parameters)
+            except apsw.ConstraintError:
+                parameters = None
         connection.execute(statements.COMMIT)
-        self._is_alone = is_alone
-        return sequence
+        return None if parameters is None else self._has_put(parameters, is_alone=is_alone)
 
-    def _add(self, connection: apsw.Connection, draft: Draft) -> int | None:
-        key = draft.routing_key
+    def _parameters(self, draft: Draft) -> tuple[Any, ...] | None:
+        """What ``QUICK_PUT`` is to be given; None if something is in the way."""
+        data, key, priority, _, expires, _, metadata = draft
+        if type(key) is not str:
+            return None
         number = self._keys.find(key, self._keys_version)
         now = int(self._clock() * SECOND) + self._shift
         if number is None or self._unfinished >= self._room or not self._time <= now <= self._latest:
             return None
-        if self._sequence - self._listed >= MOST_UNLISTED or not self._goes_to_main(str(key)):
+        if self._sequence - self._listed >= MOST_UNLISTED or not self._goes_to_main(key):
             return None
         sequence = self._sequence + 1
-        row = message_row(draft, sequence, now, str(key), self._settings.max_bytes)
-        parameters = (self._written, sequence, number, draft.priority, now, *row)
-        if not self._commit(connection, statements.QUICK_PUT, parameters):
-            return None
-        self._sequence, self._time = sequence, now
+        if type(data) is bytes and type(priority) is int and priority == 5 and expires is None and metadata is None:
+            # What most messages are, without a call for each of their parts.
+            value = plain_checksum(sequence, now, priority, key, data)
+            if len(data) <= self._settings.max_bytes:
+                return (self._written, sequence, number, priority, now, value, None, None, None, None, data)
+        row = message_row(draft, sequence, now, key, self._settings.max_bytes)
+        return (self._written, sequence, number, priority, now, *row)
+
+    def _has_put(self, parameters: tuple[Any, ...], *, is_alone: bool) -> int:
+        """A message is on disk; its number."""
+        sequence: int = parameters[1]
+        self._sequence, self._time = sequence, parameters[4]
         self._unfinished += 1
+        self._commits += 1
+        self._is_alone = is_alone
+        self._told(self._commits, sequence, True)
         return sequence
 
     def _take(self, connection: apsw.Connection, asked: tuple[int, int]) -> StoredMessage | None:
         subscription, lease = asked
-        now = int(self._clock() * SECOND) + self._shift
         connection.execute(statements.BEGIN)
         found = None
         if self._listed == self._sequence:
-            found = self._take_listed(connection, subscription, now, lease)
+            found = self._take_listed(connection, subscription, lease)
         if found is None and self._list(connection):
-            found = self._take_listed(connection, subscription, now, lease)
+            found = self._take_listed(connection, subscription, lease)
         connection.execute(statements.COMMIT)
         return found
 
-    def _take_listed(
-        self, connection: apsw.Connection, subscription: int, now: int, lease: int
-    ) -> StoredMessage | None:
-        """Leases the first delivery, if nothing is to be done before; all must be listed, too."""
-        found = self._taker.look(connection, subscription, now, lease)
-        if found is not None:
-            known = (self._shift, self._subscriptions.version, now, found.until, found.token)
-            place = (subscription, found.priority, found.sequence, found.via)
-            try:
-                connection.execute(statements.QUICK_TAKE, known + place)
-            except apsw.ConstraintError:
-                found = None
+    def _take_listed(self, connection: apsw.Connection, subscription: int, lease: int) -> StoredMessage | None:
+        """Leases the first delivery, if it is a plain message and whole, and nothing is to be done before."""
+        now = int(self._clock() * SECOND) + self._shift
+        known = (self._shift, self._subscriptions.version, now, subscription)
+        try:
+            row = connection.execute(statements.QUICK_FIRST, known).fetchone()
+        except UnicodeDecodeError:
+            return None
+        if row is None:
+            return None
+        found = as_stored(row[:-1], self._taker.tail(subscription, now + lease))
+        if self._taker.problem(found, now) is not None:
+            return None
+        place = (subscription, found.priority, found.sequence, found.via)
+        connection.execute(statements.READY_DELETE, place)
+        until = (found.until, subscription, found.sequence, found.via, found.token, found.priority)
+        connection.execute(statements.LEASED_ADD, (*until, row[-1], found.attempts, found.note, found.error))
         return found
 
     def _list(self, connection: apsw.Connection) -> bool:
@@ -172,29 +198,29 @@ class Quick:
         return True
 
     def _done(self, connection: apsw.Connection, message: StoredMessage) -> bool | None:
+        execute = connection.execute
+        execute(statements.BEGIN)
+        execute(
+            statements.LEASED_END, (message.until, message.subscription, message.sequence, message.via, message.token)
+        )
+        if not connection.changes():
+            execute(statements.COMMIT)
+            return None
         now = int(self._clock() * SECOND) + self._shift
-        if now < self._time:
+        row = execute(statements.QUICK_DONE, (now, self._shift, message.sequence)).fetchone()
+        if row is None:
+            execute(statements.ROLLBACK)
             return None
-        known = (self._written, self._sequence, now)
-        receipt = (message.until, message.subscription, message.sequence, message.via, message.token)
-        if not self._commit(connection, statements.QUICK_DONE, known + receipt):
-            return None
-        self._written += 1
-        self._unfinished -= 1
+        execute(statements.FINISHED_ADD, (message.sequence, now, 0))
+        commits_before, self._is_alone = self._commits, False
+        execute(statements.COMMIT)
+        self._written, self._listed, unfinished, self._version, self._keys_version, last = row
+        self._sequence = max(self._listed, last or 0)
+        new = self._sequence - self._listed
+        self._commits, self._unfinished = self._written + new, unfinished + new
         self._time, self._latest = now, now + MINUTE
+        self._is_alone = self._commits == commits_before + 1
         self._told(self._commits, self._sequence, False)
-        return True
-
-    def _commit(self, connection: apsw.Connection, statement: str, parameters: tuple[Any, ...]) -> bool:
-        """Runs a statement that is a transaction by itself; False if it found something in the way."""
-        # Until it is known that it was committed, it is not known what the file says.
-        self._is_alone = False
-        try:
-            connection.execute(statement, parameters)
-        except apsw.ConstraintError:
-            return False
-        self._commits += 1
-        self._is_alone = True
         return True
 
     def _goes_to_main(self, key: str) -> bool:

@@ -148,37 +148,3 @@ READY_BY_KEY = """
 CREATE INDEX IF NOT EXISTS ready_by_key ON ready (key, priority, sequence) WHERE subscription = 0
 """
 """Made when a pattern that nobody subscribed to is first asked for, so that nobody else pays for it."""
-
-QUICK = """
-CREATE TEMP VIEW quick_take AS SELECT NULL AS shift, NULL AS subscriptions, NULL AS time, NULL AS until, NULL AS token,
-    NULL AS subscription, NULL AS priority, NULL AS sequence, NULL AS via;
-CREATE TEMP TRIGGER quick_take INSTEAD OF INSERT ON quick_take BEGIN
-    SELECT RAISE(ABORT, 'more is to be done first') WHERE NOT EXISTS (
-        SELECT 1 FROM control WHERE one = 1 AND shift = NEW.shift AND subscriptions = NEW.subscriptions
-            AND sequence >= coalesce((SELECT max(sequence) FROM message), 0)
-            AND time <= NEW.time AND (time >= NEW.time - 1000000 OR EXISTS (
-                SELECT 1 FROM message WHERE sequence = (SELECT max(sequence) FROM message)
-                    AND time BETWEEN NEW.time - 1000000 AND NEW.time
-            ))
-    ) OR EXISTS (SELECT 1 FROM leased WHERE until <= NEW.time) OR EXISTS (SELECT 1 FROM delayed WHERE due <= NEW.time);
-    INSERT INTO leased (until, subscription, sequence, via, token, priority, key, attempts, note, error)
-    SELECT NEW.until, subscription, sequence, via, NEW.token, priority, key, attempts + 1, note, error FROM ready
-    WHERE subscription = NEW.subscription AND priority = NEW.priority AND sequence = NEW.sequence AND via = NEW.via;
-    DELETE FROM ready
-    WHERE subscription = NEW.subscription AND priority = NEW.priority AND sequence = NEW.sequence AND via = NEW.via;
-    SELECT RAISE(ABORT, 'it is not where it is listed') WHERE changes() = 0;
-END;
-CREATE TEMP VIEW quick_done AS SELECT NULL AS written, NULL AS last, NULL AS time, NULL AS until,
-    NULL AS subscription, NULL AS sequence, NULL AS via, NULL AS token;
-CREATE TEMP TRIGGER quick_done INSTEAD OF INSERT ON quick_done BEGIN
-    UPDATE control SET commits = commits + 1, time = NEW.time, unfinished = unfinished - 1
-    WHERE one = 1 AND commits = NEW.written AND NOT EXISTS (SELECT 1 FROM message WHERE sequence > NEW.last);
-    SELECT RAISE(ABORT, 'somebody else has written') WHERE changes() = 0;
-    DELETE FROM leased WHERE until = NEW.until AND subscription = NEW.subscription AND sequence = NEW.sequence
-        AND via = NEW.via AND token = NEW.token;
-    SELECT RAISE(ABORT, 'the lease is lost') WHERE changes() = 0;
-    SELECT RAISE(ABORT, 'others are to get it') WHERE EXISTS (SELECT 1 FROM pending WHERE sequence = NEW.sequence);
-    INSERT OR REPLACE INTO finished (sequence, time, archived) VALUES (NEW.sequence, NEW.time, 0);
-END;
-"""
-"""For each connection that writes, in no file: how ``quick.py`` takes and acknowledges, by inserting one row each."""

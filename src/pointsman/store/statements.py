@@ -136,6 +136,7 @@ READY_TAKE = """
 DELETE FROM ready WHERE subscription = ? AND priority = ? AND sequence = ? AND via = ?
 RETURNING key, attempts, note, error
 """
+READY_DELETE = "DELETE FROM ready WHERE subscription = ? AND priority = ? AND sequence = ? AND via = ?"
 READY_BY_KEY = (
     "SELECT priority, sequence FROM ready WHERE subscription = 0 AND key = ? ORDER BY priority, sequence LIMIT ?"
 )
@@ -158,6 +159,7 @@ LEASED_TAKE = """
 DELETE FROM leased WHERE until = ? AND subscription = ? AND sequence = ? AND via = ? AND token = ?
 RETURNING priority, key, attempts, note, error
 """
+LEASED_END = "DELETE FROM leased WHERE until = ? AND subscription = ? AND sequence = ? AND via = ? AND token = ?"
 LEASED_TAKE_MANY = """
 DELETE FROM leased WHERE until = ?1 AND subscription = ?2 AND token = ?3
     AND sequence IN (SELECT value FROM json_each(?4)) AND via = 0 RETURNING sequence
@@ -183,12 +185,22 @@ SELECT ?2, CASE WHEN commits = ?1 AND ?5 BETWEEN time AND time + 60000000 THEN ?
 FROM control WHERE one = 1
 """
 """Without a key, which each message must have, if somebody else has written: then it fails."""
-QUICK_TAKE = """
-INSERT INTO quick_take (shift, subscriptions, time, until, token, subscription, priority, sequence, via)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+QUICK_FIRST = """
+SELECT r.sequence, k.text, m.body, r.priority, m.time, m.expires, m.metadata, m.envelope, m.checksum, m.id, r.via,
+    r.attempts + 1, r.note, r.error, r.key
+FROM control AS c LEFT JOIN message AS n ON n.sequence = (SELECT max(sequence) FROM message)
+JOIN ready AS r LEFT JOIN message AS m ON m.sequence = r.sequence LEFT JOIN key AS k ON k.id = r.key
+WHERE c.one = 1 AND c.shift = ?1 AND c.subscriptions = ?2 AND c.sequence >= coalesce(n.sequence, 0)
+    AND c.time <= ?3 AND (c.time >= ?3 - 1000000 OR n.time BETWEEN ?3 - 1000000 AND ?3)
+    AND NOT EXISTS (SELECT 1 FROM leased WHERE until <= ?3) AND NOT EXISTS (SELECT 1 FROM delayed WHERE due <= ?3)
+    AND r.subscription = ?4
+ORDER BY r.priority, r.sequence, r.via LIMIT 1
 """
+"""As ``READY_FIRST``, if nothing is to be done before: all are listed, nothing is due, and the time was written."""
 QUICK_DONE = """
-INSERT INTO quick_done (written, last, time, until, subscription, sequence, via, token) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+UPDATE control SET commits = commits + 1, time = ?1, unfinished = unfinished - 1
+WHERE one = 1 AND shift = ?2 AND time <= ?1 AND NOT EXISTS (SELECT 1 FROM pending WHERE sequence = ?3)
+RETURNING commits, sequence, unfinished, subscriptions, keys, (SELECT max(sequence) FROM message)
 """
 QUICK_LISTED = """
 UPDATE control SET (commits, sequence, time, unfinished) = (

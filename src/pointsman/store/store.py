@@ -17,7 +17,7 @@ from pointsman.patterns.dialect import Dialect, find_dialect
 from pointsman.store import forking, statements
 from pointsman.store.asking import Interests
 from pointsman.store.bell import Bell, OwnBoard
-from pointsman.store.connection import MEMORY, open_connection, prepare, prepare_quick, translated
+from pointsman.store.connection import MEMORY, open_connection, prepare, translated
 from pointsman.store.keys import Keys
 from pointsman.store.mark import Mark, MarkFile, mark_path, parse_mark
 from pointsman.store.putting import PutSettings, Putter
@@ -57,7 +57,6 @@ class Store:
         try:
             self._check_not_emptied(connection)
             self.file, dialect = prepare(connection, self.path, settings.dialect)
-            prepare_quick(connection, self.path)
             self.dialect = _known_dialect(dialect, self.path)
             self._mark = None if self.path == MEMORY else _open_mark(self.path)
             self._check_mark(connection)
@@ -211,7 +210,6 @@ class Store:
                 self.writer.connection = connection
                 if self._room is not None:
                     self._room.watch(connection)
-                prepare_quick(connection, self.path)
             except StoreError:
                 self._closed = True
                 raise

@@ -150,6 +150,12 @@ def checksum(
     return crc32(f"{given_id}\0{metadata}\0{envelope}".encode(), value)
 
 
+def plain_checksum(sequence: int, time: int, priority: int, key: str, data: bytes) -> int:
+    """The same for what most messages are: bytes and a key, and no more."""
+    folded = sequence ^ time ^ (priority << 24)
+    return crc32(data, crc32(key.encode()) ^ (folded ^ (folded >> 32)) & 0xFFFFFFFF)
+
+
 def write_envelope(message: Message) -> str:
     """The fields of a message that the queue has no columns for, as ``StoredMessage.message`` reads them."""
     fields = {

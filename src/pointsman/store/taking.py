@@ -10,7 +10,7 @@ from pointsman.errors import StoreError
 from pointsman.store import statements
 from pointsman.store.settling import Leased, Settler
 from pointsman.store.stored import StoredMessage, Tail, all_stored, are_plain, as_stored
-from pointsman.store.transaction import Connection, Transaction
+from pointsman.store.transaction import Transaction
 
 Row = tuple[Any, ...]
 Taken = list[tuple[list[Row], Tail]]
@@ -34,7 +34,7 @@ class Taker:
         self._settler.sweep(transaction)
         taken: Taken = []
         while count > 0:
-            tail = (subscription, transaction.now + lease, next(self._tokens), self._file)
+            tail = self.tail(subscription, transaction.now + lease)
             rows = self._look(transaction, subscription, count)
             if not rows:
                 break
@@ -47,14 +47,9 @@ class Taker:
             count -= len(rows)
         return taken
 
-    def look(self, connection: Connection, subscription: int, now: int, lease: int) -> StoredMessage | None:
-        """The first delivery as it would be leased, if it is a plain message and whole; it stays where it is."""
-        tail = (subscription, now + lease, next(self._tokens), self._file)
-        try:
-            rows = list(connection.execute(statements.READY_FIRST, (subscription, 1)))
-            return as_stored(rows[0], tail) if rows and are_plain(rows) else None
-        except (UnicodeDecodeError, TypeError, AttributeError):
-            return None
+    def tail(self, subscription: int, until: int) -> Tail:
+        """What a delivery that is leased until then has besides its row."""
+        return (subscription, until, next(self._tokens), self._file)
 
     def one(
         self, transaction: Transaction, subscription: int, priority: int, sequence: int, lease: int
@@ -68,7 +63,7 @@ class Taker:
             return None
         if row is None:
             return None
-        tail = (subscription, transaction.now + lease, next(self._tokens), self._file)
+        tail = self.tail(subscription, transaction.now + lease)
         return ([row], tail) if self.lease(transaction, as_stored(row, tail)) else None
 
     def lease(self, transaction: Transaction, found: StoredMessage) -> bool:
@@ -78,7 +73,7 @@ class Taker:
         if row is None:
             raise StoreError("store-damaged", f"the delivery of message {found.sequence} is not where it is listed")
         key, attempts, note, error = row
-        why = self._problem(found, transaction.now)
+        why = self.problem(found, transaction.now)
         if why is not None:
             dead = Leased(found.subscription, found.sequence, found.via, found.priority, key, attempts, note, error)
             self._settler.give_up(transaction, dead, why)
@@ -95,10 +90,10 @@ class Taker:
                 return True
         except (TypeError, AttributeError):
             pass
-        return all(self._problem(each, transaction.now) is None for each in all_stored(rows, tail))
+        return all(self.problem(each, transaction.now) is None for each in all_stored(rows, tail))
 
     @staticmethod
-    def _problem(found: StoredMessage, now: int) -> str | None:
+    def problem(found: StoredMessage, now: int) -> str | None:
         """Why it cannot be delivered."""
         if not found.is_whole:
             return MISSING if found.is_missing else DAMAGED

@@ -185,6 +185,9 @@ class Writer:
         with self._mutex:
             if self._leader is request:
                 self._owner = None
+                if not line:
+                    self._leader = None
+                    return
                 while line and (line[0] is request or line[0].is_done):
                     line[0].wake()
                     line.popleft()
