@@ -38,7 +38,7 @@ from pointsman.store.statements import CONTROL_READ, COUNT_UNLISTED
 
 CELLS = (Cell(PUT, 1, "normal"), Cell(PUT, 100), Cell(POP, 100, "normal"), Cell(POP_ACK, 1, processes=2))
 TINY = bench.Plan(
-    CellPlan(CELLS, rounds=2, seconds=0.02, single=100, batched=300),
+    CellPlan(CELLS, rounds=2, seconds=0.02, warm=0.02, single=100, batched=300),
     GroupPlan((1, 3), rounds=1, seconds=0.02),
     PatternPlan(3_000, 10),
     FanOutPlan(30, batches=1, rounds=1),

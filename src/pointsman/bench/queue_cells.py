@@ -2,8 +2,9 @@
 
 The contenders of a cell take turns, many short rounds each: when the machine is busy for a while, it is so for all of
 them. What counts is the median of the rounds: how long a disk takes to sync, and which of two processes gets the lock,
-goes both ways by chance, and the best round would be that of the luckiest. Each has a fresh file for each cell. Before
-a round of pops its file is filled up to the same number of messages, and what that left in the write-ahead log is moved
+goes both ways by chance, and the best round would be that of the luckiest. Each has a fresh file for each cell, and a
+longer round first that does not count: by then its log has the length that it keeps, and the keys are known. Before a
+round of pops its file is filled up to the same number of messages, and what that left in the write-ahead log is moved
 to the file.
 """
 
@@ -51,6 +52,8 @@ class CellPlan(NamedTuple):
     rounds: int
     seconds: float
     """That a round takes at most."""
+    warm: float
+    """Seconds that the round takes at most which does not count."""
     single: int
     """Messages that are there for a round one by one."""
     batched: int
@@ -61,8 +64,8 @@ class CellPlan(NamedTuple):
         return self.single if cell.batch == 1 else self.batched
 
 
-FULL = CellPlan(ALL_CELLS, 20, 0.1, 5_000, 40_000)
-QUICK = CellPlan(QUICK_CELLS, 5, 0.05, 2_000, 20_000)
+FULL = CellPlan(ALL_CELLS, 20, 0.1, 1.5, 5_000, 40_000)
+QUICK = CellPlan(QUICK_CELLS, 5, 0.05, 0.05, 2_000, 20_000)
 
 
 def run_cells(plan: CellPlan, directory: Path, progress: Progress) -> list[Row]:
@@ -94,6 +97,8 @@ def measure(cell: Cell, plan: CellPlan, processes: Sequence[Process], folder: st
     """A row for each contender, of which those that cannot do it have no speed."""
     rows = {each: Row(each.name, *cell, acknowledges=each.acknowledges) for each in CONTENDERS}
     runs = [Run(each.name, cell, plan, processes, folder) for each in CONTENDERS if can(each, cell)]
+    for run in runs:
+        run.warm()
     for number in range(plan.rounds):
         # There and back, so that nobody always comes after the same one.
         for run in runs if number % 2 == 0 else reversed(runs):
@@ -121,21 +126,31 @@ class Run:
             found.add(process.ask("open", name, folder, cell.durability, cell.keys))
         self._durability = ", ".join(sorted(found))
 
+    def warm(self) -> None:
+        """Runs without measuring."""
+        self._run(self._plan.warm)
+
     def round(self) -> None:
         """Measures once more, unless it has failed before."""
+        answers = self._run(self._plan.seconds)
+        if answers:
+            self._speeds.append(sum(count / seconds for count, seconds in answers))
+
+    def _run(self, seconds: float) -> list[tuple[int, float]]:
+        """What each process did and how long it took; nothing if it has failed, now or before."""
         if self._problem is not None:
-            return
+            return []
         try:
             self._prepare()
-            call = (self._cell.operation, self._cell.batch, self._plan.seconds)
+            call = (self._cell.operation, self._cell.batch, seconds)
             answers = together(self._processes, "run", self._name, *call)
         except Failed as failed:
             if self._name not in PEERS:
                 raise
             self._problem = str(failed)
-            return
+            return []
         self._left -= sum(count for count, _ in answers)
-        self._speeds.append(sum(count / seconds for count, seconds in answers))
+        return answers
 
     def end(self, row: Row) -> Row:
         """Closes the files, and gives the row."""

@@ -26,8 +26,8 @@ class Board(Protocol):
     """Where it is said that somebody has begun to wait."""
 
     @property
-    def waiting(self) -> bytes:
-        """Another value whenever somebody has."""
+    def waiting(self) -> bytes | memoryview:
+        """Other bytes whenever somebody has."""
 
     def announce(self) -> None:
         """Somebody has."""
@@ -159,7 +159,7 @@ class Bell:
 
     def _look(self) -> None:
         """Opens the pipes of those who came since the last time."""
-        waiting = self._board.waiting
+        waiting = bytes(self._board.waiting)
         if waiting == self._seen:
             return
         self._seen = waiting

@@ -36,9 +36,14 @@ def data_bytes(data: object, max_bytes: int) -> bytes:
             raise MessageError("bad-message", "the data holds a lone surrogate, which UTF-8 cannot write") from None
     if not isinstance(data, bytes):
         raise MessageError("bad-message", f"the data is {type(data).__name__}, not bytes or text")
+    check_size(data, max_bytes)
+    return data
+
+
+def check_size(data: bytes, max_bytes: int) -> None:
+    """Raises ``StoreError`` (``too-large``)."""
     if len(data) > max_bytes:
         raise StoreError("too-large", f"the data is {len(data):,} bytes long, and the limit is {max_bytes:,}")
-    return data
 
 
 def check_priority(priority: object) -> None:

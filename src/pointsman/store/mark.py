@@ -45,6 +45,8 @@ class MarkFile:
             self._map = mmap(descriptor, SIZE)
         finally:
             os.close(descriptor)
+        self.waiting = memoryview(self._map)[WAITING]
+        """Other bytes whenever somebody has begun to wait."""
 
     def read(self) -> Mark | None:
         """The mark; None if the file is new, or torn, which says nothing."""
@@ -54,17 +56,13 @@ class MarkFile:
         """Puts a new mark in the place of the old one."""
         FORMAT.pack_into(self._map, 0, commits, sequence, commits ^ sequence ^ PATTERN)
 
-    @property
-    def waiting(self) -> bytes:
-        """Another value whenever somebody has begun to wait."""
-        return self._map[WAITING]
-
     def announce(self) -> None:
         """Somebody has begun to wait."""
-        self._map[WAITING] = os.urandom(8)
+        self.waiting[:] = os.urandom(8)
 
     def close(self) -> None:
         """Closes the file."""
+        self.waiting.release()
         self._map.close()
 
 

@@ -19,8 +19,8 @@ from typing import Any
 import apsw
 
 from pointsman.store import statements
-from pointsman.store.draft import Draft
-from pointsman.store.keys import Keys
+from pointsman.store.draft import Draft, check_size
+from pointsman.store.keys import KEPT, Keys
 from pointsman.store.putting import PutSettings, message_row
 from pointsman.store.stored import StoredMessage, as_stored, plain_checksum
 from pointsman.store.subscriptions import Subscriptions
@@ -59,28 +59,41 @@ class Quick:
         self._room = sys.maxsize if settings.maxsize is None else settings.maxsize
         self._is_alone = False
         self._written = -1
-        self._commits = -1
-        self._sequence = self._time = self._latest = self._shift = self._unfinished = 0
+        """The number of commits that ``control`` has; each message that is not listed is one more."""
+        self._sequence = self._listed = self._most = 0
+        """The last message, the last one that is listed, and the last number that may be put the quick way."""
+        self._time = self._latest = self._shift = 0
         self._version = self._keys_version = -1
-        self._listed = 0
+        self._destined: dict[str, int] = {}
+        """The numbers of keys whose messages go to the queue itself and nobody else, as of these versions."""
+
+    @property
+    def _commits(self) -> int:
+        return self._written + self._sequence - self._listed
 
     def note(self, transaction: Transaction) -> None:
         """Takes up what a transaction has written that went the long way."""
         self._is_alone = transaction.commits == self._commits + 1
         self._know(transaction)
-        self._latest = transaction.now + MINUTE
 
     def _know(self, transaction: Transaction) -> None:
         """Takes up what a transaction says of the file."""
-        self._commits = transaction.commits
         self._written = transaction.commits - (transaction.sequence - transaction.listed)
         self._sequence = transaction.sequence
         self._listed = transaction.listed
-        self._time = transaction.now
+        self._time, self._latest = transaction.now, transaction.now + MINUTE
         self._shift = transaction.shift
-        self._unfinished = transaction.unfinished
-        self._version = transaction.subscriptions
-        self._keys_version = transaction.keys
+        self._know_versions(transaction.subscriptions, transaction.keys)
+        self._limit(transaction.unfinished)
+
+    def _know_versions(self, subscriptions: int, keys: int) -> None:
+        if (subscriptions, keys) != (self._version, self._keys_version):
+            self._version, self._keys_version = subscriptions, keys
+            self._destined = {}
+
+    def _limit(self, unfinished: int) -> None:
+        """Works out how many may be put; each of them is one more that is unfinished, and one that is not listed."""
+        self._most = min(self._listed + MOST_UNLISTED, self._sequence + self._room - unfinished)
 
     def put(self, draft: Draft) -> int | None:
         """Puts a message, and gives its number."""
@@ -116,7 +129,6 @@ class Quick:
         transaction = Transaction(connection, self._clock)
         is_alone = transaction.commits == self._commits
         self._know(transaction)
-        self._latest = transaction.now + MINUTE
         parameters = None if transaction.is_shifted else self._parameters(draft)
         if parameters is not None:
             try:
@@ -131,30 +143,44 @@ class Quick:
         data, key, priority, _, expires, _, metadata = draft
         if type(key) is not str:
             return None
-        number = self._keys.find(key, self._keys_version)
-        now = int(self._clock() * SECOND) + self._shift
-        if number is None or self._unfinished >= self._room or not self._time <= now <= self._latest:
-            return None
-        if self._sequence - self._listed >= MOST_UNLISTED or not self._goes_to_main(key):
-            return None
+        number = self._destined.get(key) or self._destine(key)
         sequence = self._sequence + 1
-        if type(data) is bytes and type(priority) is int and priority == 5 and expires is None and metadata is None:
-            # What most messages are, without a call for each of their parts.
-            value = plain_checksum(sequence, now, priority, key, data)
-            if len(data) <= self._settings.max_bytes:
-                return (self._written, sequence, number, priority, now, value, None, None, None, None, data)
-        row = message_row(draft, sequence, now, key, self._settings.max_bytes)
-        return (self._written, sequence, number, priority, now, *row)
+        now = int(self._clock() * SECOND) + self._shift
+        if number is None or sequence > self._most or not self._time <= now <= self._latest:
+            return None
+        if (
+            type(data) is not bytes
+            or type(priority) is not int
+            or priority != 5
+            or expires is not None
+            or metadata is not None
+        ):
+            row = message_row(draft, sequence, now, key, self._settings.max_bytes)
+            return (self._written, sequence, number, priority, now, *row)
+        # What most messages are, without a call for each of their parts.
+        check_size(data, self._settings.max_bytes)
+        value = plain_checksum(sequence, now, 5, key, data)
+        return (self._written, sequence, number, 5, now, value, None, None, None, None, data)
 
     def _has_put(self, parameters: tuple[Any, ...], *, is_alone: bool) -> int:
         """A message is on disk; its number."""
         sequence: int = parameters[1]
         self._sequence, self._time = sequence, parameters[4]
-        self._unfinished += 1
-        self._commits += 1
         self._is_alone = is_alone
-        self._told(self._commits, sequence, True)
+        self._told(self._written + sequence - self._listed, sequence, True)
         return sequence
+
+    def _destine(self, key: str) -> int | None:
+        """The number of a key that is known, if its messages go to the queue itself and nobody else."""
+        subscriptions = self._subscriptions
+        if self._settings.main == "never" or subscriptions.version != self._version or subscriptions.matching(key):
+            return None
+        number = self._keys.find(key, self._keys_version)
+        if number is not None:
+            if len(self._destined) >= KEPT:
+                self._destined.clear()
+            self._destined[key] = number
+        return number
 
     def _take(self, connection: apsw.Connection, asked: tuple[int, int]) -> StoredMessage | None:
         subscription, lease = asked
@@ -192,9 +218,10 @@ class Quick:
         if not connection.changes():
             return False
         # If the transaction is undone, control is not what is known of it here, and the next step finds that out.
-        commits = next(iter(connection.execute(statements.QUICK_LISTED)))[0]
+        commits, unfinished = next(iter(connection.execute(statements.QUICK_LISTED)))
         self._is_alone = self._is_alone and commits == self._commits
         self._written, self._listed = commits, self._sequence
+        self._limit(unfinished)
         return True
 
     def _done(self, connection: apsw.Connection, message: StoredMessage) -> bool | None:
@@ -214,17 +241,11 @@ class Quick:
         execute(statements.FINISHED_ADD, (message.sequence, now, 0))
         commits_before, self._is_alone = self._commits, False
         execute(statements.COMMIT)
-        self._written, self._listed, unfinished, self._version, self._keys_version, last = row
+        self._written, self._listed, unfinished, version, keys, last = row
         self._sequence = max(self._listed, last or 0)
-        new = self._sequence - self._listed
-        self._commits, self._unfinished = self._written + new, unfinished + new
         self._time, self._latest = now, now + MINUTE
+        self._know_versions(version, keys)
+        self._limit(unfinished + self._sequence - self._listed)
         self._is_alone = self._commits == commits_before + 1
         self._told(self._commits, self._sequence, False)
         return True
-
-    def _goes_to_main(self, key: str) -> bool:
-        """Whether the queue itself gets a message, and nobody else."""
-        if self._settings.main == "never" or self._subscriptions.version != self._version:
-            return False
-        return not self._subscriptions.patterns or not self._subscriptions.matching(key)

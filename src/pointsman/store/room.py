@@ -2,7 +2,7 @@
 
 To sync a file that has grown, a disk has to note its new length as well, and takes about twice as long. So the log of a
 queue is made longer in pieces, of zeros, before it is written to; SQLite reads no further than the frames that it
-wrote. Once the log has been as long as it gets before SQLite begins it anew, nothing more is to be done.
+wrote. Once the log is as long as it gets before SQLite begins it anew, nothing more is to be done, and nobody looks.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class Room:
 
     def watch(self, connection: apsw.Connection) -> None:
         """Follows what this connection commits, and copies the log into the database as SQLite itself would."""
+        self._connection = connection
         self._frame = FRAME_HEADER + int(connection.pragma("page_size"))
         self._size = self._used = 0
         self.is_needed = False
@@ -51,6 +52,10 @@ class Room:
                 self._size = size
             finally:
                 os.close(descriptor)
+        if self._size >= LOG_HEADER + (CHECKPOINT + AHEAD) * self._frame:
+            # To be called after each commit would take longer than the rest of what a commit does in Python.
+            self._connection.set_wal_hook(None)
+            self._connection.wal_autocheckpoint(CHECKPOINT)
 
     def _committed(self, connection: apsw.Connection, name: str, pages: int) -> int:
         if pages >= CHECKPOINT:

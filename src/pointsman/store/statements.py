@@ -207,7 +207,7 @@ UPDATE control SET (commits, sequence, time, unfinished) = (
     SELECT control.commits + m.sequence - control.sequence, m.sequence,
         max(control.time, min(m.time, control.time + 60000000)), control.unfinished + m.sequence - control.sequence
     FROM message AS m WHERE m.sequence = (SELECT max(sequence) FROM message)
-) WHERE one = 1 RETURNING commits
+) WHERE one = 1 RETURNING commits, unfinished
 """
 COUNT_UNLISTED = "SELECT count(*) FROM message WHERE sequence > (SELECT sequence FROM control WHERE one = 1)"
 
