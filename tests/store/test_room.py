@@ -87,3 +87,20 @@ def test_a_disk_without_room_for_room_is_no_failure(tmp_path: Path, monkeypatch:
         for _ in range(20):
             queue.put(b"x", "orders.books")
         assert queue.size().ready == 20
+
+
+def test_a_log_of_its_whole_length_is_begun_anew_and_grows_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then nobody looks after each commit, and SQLite itself copies the log into the database."""
+    monkeypatch.setattr("pointsman.store.room.CHECKPOINT", 30)
+    path = tmp_path / "queue.db"
+    with Queue(path) as queue:
+        for _ in range(100):
+            queue.put(b"x", "orders.books")
+        length = log_of(path).stat().st_size
+        for _ in range(200):
+            queue.put(b"x", "orders.books")
+        assert log_of(path).stat().st_size == length
+        assert path.stat().st_size > 4 * PAGE
+        assert queue.size().ready == 300

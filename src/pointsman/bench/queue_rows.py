@@ -52,7 +52,7 @@ class Row(AsDict):
     backlog: int = 0
     """Messages that were there when a round of pops began."""
     messages_per_second: float | None = None
-    """Of all processes together, the median of the rounds; None if it cannot do this."""
+    """Of all processes together, the upper quartile of the rounds; None if it cannot do this."""
     ratio_to_raw: float | None = None
     """To the same inserts written by hand."""
     duplicates: int = 0

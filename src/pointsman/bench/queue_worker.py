@@ -40,7 +40,7 @@ class Worker:
         self._open: dict[str, Contender] = {}
         self._distinct = False
         self._work: list[Any] = []
-        self._taken: dict[str, list[Any]] = {}
+        self._taken: dict[str, list[int]] = {}
 
     def open(self, name: str, folder: str, durability: str, keys: str) -> str:
         """Opens a contender, and gives what its commits wait for."""
@@ -65,17 +65,21 @@ class Worker:
     def run(self, name: str, operation: str, batch: int, seconds: float) -> tuple[int, float]:
         """Puts or pops for so long, or until there is nothing left; how many messages, and the seconds it took."""
         contender = self._open[name]
+        popped: list[bytes] = []
         started = perf_counter()
         if operation == PUT:
             count = self._put(contender, batch, started + seconds)
+        elif batch == 1:
+            count = self._pop(contender, popped, operation == POP_ACK, started + seconds)
         else:
-            pop = self._pop if batch == 1 else self._pop_many
-            count = pop(contender, batch, operation == POP_ACK, started + seconds)
-        return count, perf_counter() - started
+            count = self._pop_many(contender, popped, batch, operation == POP_ACK, started + seconds)
+        passed = perf_counter() - started
+        self._taken[name] += map(int, popped)
+        return count, passed
 
     def taken(self, name: str) -> list[int]:
         """The numbers of the messages that were popped."""
-        return [int(self._open[name].body(each)) for each in self._taken[name]]
+        return self._taken[name]
 
     def close(self, name: str) -> None:
         """Closes a contender."""
@@ -97,23 +101,21 @@ class Worker:
                 break
         return done * batch
 
-    def _pop(self, contender: Contender, _batch: int, ack: bool, end: float) -> int:
-        found, taken = 0, self._taken[contender.name]
+    def _pop(self, contender: Contender, popped: list[bytes], ack: bool, end: float) -> int:
+        """Only the bodies are kept: a consumer that is done with a message has no more use for it."""
         while perf_counter() < end and (message := contender.pop()) is not None:
-            taken.append(message)
-            found += 1
+            popped.append(contender.body(message))
             if ack:
                 contender.ack(message)
-        return found
+        return len(popped)
 
-    def _pop_many(self, contender: Contender, batch: int, ack: bool, end: float) -> int:
-        found, taken = 0, self._taken[contender.name]
+    def _pop_many(self, contender: Contender, popped: list[bytes], batch: int, ack: bool, end: float) -> int:
+        body = contender.body
         while perf_counter() < end and (messages := contender.pop_many(batch)):
-            taken += messages
-            found += len(messages)
+            popped += map(body, messages)
             if ack:
                 contender.ack_many(messages)
-        return found
+        return len(popped)
 
 
 def main() -> None:

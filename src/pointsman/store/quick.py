@@ -22,7 +22,7 @@ from pointsman.store import statements
 from pointsman.store.draft import Draft, check_size
 from pointsman.store.keys import KEPT, Keys
 from pointsman.store.putting import PutSettings, message_row
-from pointsman.store.stored import StoredMessage, as_stored, plain_checksum
+from pointsman.store.stored import StoredMessage, as_stored, is_plain, plain_checksum
 from pointsman.store.subscriptions import Subscriptions
 from pointsman.store.taking import Taker
 from pointsman.store.transaction import SECOND, Transaction
@@ -204,7 +204,7 @@ class Quick:
         if row is None:
             return None
         found = as_stored(row[:-1], self._taker.tail(subscription, now + lease))
-        if self._taker.problem(found, now) is not None:
+        if not is_plain(found) and self._taker.problem(found, now) is not None:
             return None
         place = (subscription, found.priority, found.sequence, found.via)
         connection.execute(statements.READY_DELETE, place)

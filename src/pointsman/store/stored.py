@@ -132,6 +132,17 @@ def are_plain(rows: Sequence[tuple[Any, ...]]) -> bool:
     return True
 
 
+def is_plain(message: StoredMessage) -> bool:
+    """The same for one message; for what is text, missing or damaged it is False too."""
+    sequence, key, data, priority, time, expires, _, _, value, _, _, _, _, _, _, _, _, _ = message
+    if type(data) is not bytes or type(key) is not str or expires is not None:
+        return False
+    try:
+        return plain_checksum(sequence, time, priority, key, data) == value
+    except TypeError:
+        return False
+
+
 def stamp(sequence: int, time: int, priority: int, expires: int | None, *, is_text: bool) -> int:
     """What of a message is a number, in 32 bits: a change of any one bit of it changes them."""
     folded = sequence ^ time ^ (priority << 24) ^ (is_text << 31)
