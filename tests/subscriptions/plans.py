@@ -8,6 +8,7 @@ PATTERN = "SEARCH wildcard_pattern USING INTEGER PRIMARY KEY (rowid=?)"
 ITS_PATTERN = "SEARCH p USING INTEGER PRIMARY KEY (rowid=?)"
 USE = "SEARCH wildcard_use USING PRIMARY KEY (matcher=? AND gate=? AND subscription>?)"
 LIST = "SCAN carray VIRTUAL TABLE INDEX 1:"
+PACKED = "SCAN c VIRTUAL TABLE INDEX 1:"
 
 PLANS: dict[str, tuple[str, ...]] = {
     "CONTROL_READ": ("SEARCH wildcard_control USING INTEGER PRIMARY KEY (rowid=?)",),
@@ -52,7 +53,18 @@ PLANS: dict[str, tuple[str, ...]] = {
     "PATTERNS_AFTER": ("SEARCH wildcard_pattern USING INTEGER PRIMARY KEY (rowid>?)",),
     "USES_ADD": (LIST,),
     "USE_DELETE": ("SEARCH wildcard_use USING PRIMARY KEY (matcher=? AND gate=? AND subscription=?)",),
+    "ALIKE_CREATE": (),
+    "ALIKE_DROP": (),
+    "ALIKE_CLEAR": (),
+    "ALIKE_ADD": (),
+    "SUBSCRIPTIONS_ADD": (PACKED, "SEARCH a USING INTEGER PRIMARY KEY (rowid=?)"),
+    "FORMS_CREATE": (),
+    "FORMS_DROP": (),
+    "FORMS_CLEAR": (),
+    "FORM_ADD": (),
+    "MATCHERS_ADD": (PACKED, "SEARCH f USING INTEGER PRIMARY KEY (rowid=?)"),
     "GONE_ADD": (),
     "GONE_AFTER": ("SEARCH wildcard_gone USING INTEGER PRIMARY KEY (rowid>?)",),
 }
-"""None goes over a table but for MATCHER_ANY, which ends with the first row; a list is one that is given."""
+"""None goes over a table but for MATCHER_ANY, which ends with the first row, and those that empty a temporary one; a
+list is one that is given."""

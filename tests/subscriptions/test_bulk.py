@@ -18,7 +18,7 @@ from pointsman.errors import PointsmanError
 from pointsman.store.queue import Queue
 from pointsman.subscriptions import files
 from pointsman.subscriptions.bulk import line_pieces, row_pieces
-from pointsman.subscriptions.bulk.adding import Adding
+from pointsman.subscriptions.bulk.preparing import Preparing
 from pointsman.subscriptions.files import import_file
 from pointsman.subscriptions.importing import Imported
 from pointsman.subscriptions.json_lines import MAXIMUM_LINE, read_line
@@ -26,7 +26,6 @@ from pointsman.subscriptions.limits import LIMITS, Limits
 from pointsman.subscriptions.model import WildcardSubscription
 from pointsman.subscriptions.parquet import write_rows
 from pointsman.subscriptions.registry import Registry
-from pointsman.subscriptions.storing import Storing
 from pointsman.subscriptions.writing import write_subscription
 from tests.subscriptions.found import check_consistent, found_by_gates, stored
 from tests.subscriptions.strategies import metadata, subjects, subscriptions
@@ -120,19 +119,18 @@ def test_a_line_with_a_mistake_is_never_plain_unless_it_is_a_subscription(
     lines = [data.draw(mistaken(f"é{number}")) for number in range(10)]
     known: dict[str, WildcardSubscription] = {}
     good = []
-    with Queue(":memory:") as queue, queue.store.exclusive() as transaction:
-        adding = Adding(Storing(transaction, LIMITS))
-        for line in lines:
-            (piece,) = line_pieces.line_pieces(io.BytesIO(line.encode()), "x", LIMITS)
-            plain = adding.read(piece)[0]
-            try:
-                subscription = read_line(line.encode(), "x", 1, LIMITS)
-            except PointsmanError:
-                assert not plain.any(), line
-            else:
-                if subscription.id not in known:
-                    known[subscription.id] = subscription
-                    good.append(line)
+    preparing = Preparing(LIMITS)
+    for line in lines:
+        (piece,) = line_pieces.line_pieces(io.BytesIO(line.encode()), "x", LIMITS)
+        plain = preparing.prepare(piece).plain
+        try:
+            subscription = read_line(line.encode(), "x", 1, LIMITS)
+        except PointsmanError:
+            assert not plain.any(), line
+        else:
+            if subscription.id not in known:
+                known[subscription.id] = subscription
+                good.append(line)
     (tmp_path / "x.jsonl").write_text("\n".join(good), encoding="utf-8")
     monkeypatch.setattr(files, "LARGE", 0)
     with Queue(":memory:") as queue:
@@ -151,6 +149,8 @@ LEAF = {"key": "a", "pattern": "b"}
         {"id": ""},
         {"id": "x" * 256},
         {"id": "ä" * 255},
+        {"id": "😀" * 255},
+        {"id": "😀" * 256},
         {"id": None},
         {"owner": ""},
         {"owner": "\u0000"},

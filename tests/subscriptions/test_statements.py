@@ -31,6 +31,8 @@ def test_every_statement_goes_by_its_index(name: str) -> None:
         parameters: list[object] = [1] * (max(numbered) if numbered else text.count("?"))
         if "carray(" in text:
             parameters[0] = apsw.carray(array("q", [1]))
+        for create in (statements.ALIKE_CREATE, statements.FORMS_CREATE):
+            queue.store.writer.connection.execute(create)
         rows = queue.store.writer.connection.execute(f"EXPLAIN QUERY PLAN {text}", parameters)
         assert tuple(row[3].removesuffix(" LEFT-JOIN") for row in rows) == PLANS[name]
 

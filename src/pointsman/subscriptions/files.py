@@ -17,7 +17,7 @@ from pointsman.subscriptions.model import WildcardSubscription
 from pointsman.subscriptions.registry import Registry
 
 if TYPE_CHECKING:
-    from pointsman.subscriptions.bulk.pieces import Piece
+    from pointsman.subscriptions.bulk.preparing import Prepared
 
 Form = Literal["jsonl", "parquet"]
 STANDARD = Path("-")
@@ -53,7 +53,7 @@ def import_file(
             if most is None:
                 running.store_pieces(pieces)
             else:
-                _store_each(((piece.last, [piece]) for piece in pieces), running.store_pieces, skip)
+                _store_each(((each.piece.last, [each]) for each in pieces), running.store_pieces, skip)
     else:
         with _entries(registry, path, chosen, skip) as entries:
             if most is None:
@@ -155,19 +155,26 @@ def _is_large(path: Path) -> bool:
 
 
 @contextmanager
-def _pieces(registry: Registry, path: Path, form: Form, skip: int, most: int | None) -> Iterator[Iterator[Piece]]:
-    """The pieces of a large file."""
+def _pieces(registry: Registry, path: Path, form: Form, skip: int, most: int | None) -> Iterator[Iterator[Prepared]]:
+    """The pieces of a large file; the next is read and prepared while one is stored."""
+    from pointsman.subscriptions.bulk.ahead import ahead
+    from pointsman.subscriptions.bulk.preparing import Preparing
+
+    prepare, limits = Preparing(registry.limits).prepare, registry.limits
     if form == "parquet":
         from pointsman.subscriptions.bulk.row_pieces import row_pieces
         from pointsman.subscriptions.parquet import open_parquet
 
-        with open_parquet(str(path)) as file:
-            yield row_pieces(file, str(path), registry.limits, skip, most)
+        with (
+            open_parquet(str(path)) as file,
+            ahead(map(prepare, row_pieces(file, str(path), limits, skip, most))) as it,
+        ):
+            yield it
     else:
         from pointsman.subscriptions.bulk.line_pieces import line_pieces
 
-        with _opened(path) as lines:
-            yield line_pieces(lines, str(path), registry.limits, skip, most)
+        with _opened(path) as lines, ahead(map(prepare, line_pieces(lines, str(path), limits, skip, most))) as it:
+            yield it
 
 
 @contextmanager

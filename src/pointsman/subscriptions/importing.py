@@ -15,7 +15,7 @@ from pointsman.subscriptions.model import WildcardSubscription
 from pointsman.subscriptions.storing import Storing
 
 if TYPE_CHECKING:
-    from pointsman.subscriptions.bulk.pieces import Piece
+    from pointsman.subscriptions.bulk.preparing import Prepared
 
 Progress = Callable[[int], None]
 """Is told how many more are done."""
@@ -67,7 +67,7 @@ class Import:
         if self._progress is not None:
             self._progress(created + updated - told)
 
-    def store_pieces(self, pieces: Iterable[Piece]) -> None:
+    def store_pieces(self, pieces: Iterable[Prepared]) -> None:
         """Stores all subscriptions of pieces of files, likewise; none that is there already is replaced."""
         from pointsman.subscriptions.bulk.adding import Adding
         from pointsman.subscriptions.bulk.compilation import announce
@@ -83,6 +83,7 @@ class Import:
                 created += count
                 if self._progress is not None:
                     self._progress(count)
+            adding.finish()
             storing.finish()
         self.stored = Imported(self.stored.created + created, self.stored.updated)
 

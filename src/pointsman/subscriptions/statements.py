@@ -85,7 +85,7 @@ PATTERNS_AFTER = "SELECT id, text, dialect FROM wildcard_pattern WHERE id > ? OR
 # -- uses
 
 USES_ADD = """
-INSERT INTO wildcard_use (matcher, gate, subscription)
+INSERT OR FAIL INTO wildcard_use (matcher, gate, subscription)
 SELECT value >> 21, value >> 20 & 1, ?2 + (value & 1048575) FROM carray(?1)
 """
 """The number of a matcher, in bit 20 whether it is a gate, and below how far from a first subscription this one is."""
@@ -100,3 +100,33 @@ GONE_AFTER = "SELECT version, kind, number, text FROM wildcard_gone WHERE versio
 
 MORE_MEMORY = "PRAGMA cache_size = -200000"
 USUAL_MEMORY = "PRAGMA cache_size = -2000"
+
+# What is inserted from packed numbers (bulk/packing.py) is none that a statement need undo by itself, as the whole
+# transaction is undone when one of them fails: OR FAIL spares SQLite a copy of every page before it is changed.
+
+ALIKE_CREATE = """
+CREATE TEMP TABLE IF NOT EXISTS wildcard_alike
+    (code INTEGER PRIMARY KEY, owner, pattern, destinations, enabled, expires, description)
+"""
+ALIKE_DROP = "DROP TABLE temp.wildcard_alike"
+ALIKE_CLEAR = "DELETE FROM temp.wildcard_alike"
+ALIKE_ADD = "INSERT INTO temp.wildcard_alike VALUES (?, ?, ?, ?, ?, ?, ?)"
+SUBSCRIPTIONS_ADD = """
+INSERT OR FAIL INTO wildcard_subscription
+    (number, id, owner, pattern, condition, destinations, enabled, expires, description, created, version)
+SELECT ?2 + c.rowid, CAST(substr(?4, value >> 37, value >> 27 & 1023) AS TEXT), a.owner, a.pattern,
+    nullif(CAST(substr(?4, (value >> 37) + (value >> 27 & 1023), value >> 15 & 4095) AS TEXT), ''), a.destinations,
+    a.enabled, a.expires, a.description, ?3 + c.rowid, ?3 + c.rowid
+FROM carray(?1) AS c CROSS JOIN temp.wildcard_alike AS a ON a.code = value & 32767
+"""
+"""From the top: where in a text an id begins that a tree follows, how long both are, and what they have beside them."""
+FORMS_CREATE = "CREATE TEMP TABLE IF NOT EXISTS wildcard_form (code INTEGER PRIMARY KEY, key, kind)"
+FORMS_DROP = "DROP TABLE temp.wildcard_form"
+FORMS_CLEAR = "DELETE FROM temp.wildcard_form"
+FORM_ADD = "INSERT INTO temp.wildcard_form VALUES (?, ?, ?)"
+MATCHERS_ADD = """
+INSERT OR FAIL INTO wildcard_matcher (id, text, key, kind, uses)
+SELECT ?2 + c.rowid, CAST(substr(?3, value >> 37, value >> 26 & 2047) AS TEXT), f.key, f.kind, value & 2047
+FROM carray(?1) AS c CROSS JOIN temp.wildcard_form AS f ON f.code = value >> 11 & 32767
+"""
+"""From the top: where in a text a matcher begins, how long it is, its key and kind, and how often it is used."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import apsw
@@ -101,18 +102,20 @@ class Storing:
         """Writes what was added. Raises ``StoreError`` (``subscription-exists``)."""
         if not self._rows:
             return
-        self.write(self._rows, [row[1] for row in self._rows], self._base)
+        with self.refusing_known((row[1] for row in self._rows), self._base):
+            self.transaction.executemany(statements.SUBSCRIPTION_ADD, self._rows)
         self._rows.clear()
         self._pending.clear()
         self._flush_uses()
 
-    def write(self, rows: Iterable[tuple[Any, ...]], ids: Iterable[str], first: int) -> None:
-        """Writes the rows of new subscriptions, which have these ids and numbers from the first on.
+    @contextmanager
+    def refusing_known(self, ids: Iterable[str], first: int) -> Iterator[None]:
+        """New subscriptions are written, of these ids and with numbers from the first on.
 
         Raises ``StoreError`` (``subscription-exists``).
         """
         try:
-            self.transaction.executemany(statements.SUBSCRIPTION_ADD, rows)
+            yield
         except apsw.ConstraintError:
             for number, id in enumerate(ids, first):
                 found = self.transaction.first(statements.SUBSCRIPTION_FIND, (id,))

@@ -10,12 +10,15 @@ import numpy as np
 from pointsman.matching.terms.kernels.compiled import Bytes, Ids, Places
 from pointsman.subscriptions import statements
 from pointsman.subscriptions.bulk.conditions import Leaves, room_for_leaves
+from pointsman.subscriptions.bulk.packed_rows import write_matchers
 from pointsman.subscriptions.bulk.terms import beginnings, fill_slots, leaf_widths, number_terms
 from pointsman.subscriptions.leaf_rows import LeafRow
 from pointsman.subscriptions.storing import Storing
 
 MOST = 4_000_000
 """Terms that are kept in memory."""
+FIRST_NUMBER = 4
+"""Kinds from here on are comparisons of numbers."""
 _COUNT_BITS = 20
 
 
@@ -64,13 +67,18 @@ class KnownTerms:
     def write(self, before: Places) -> None:
         """Writes the matchers that are new to the file, and how often each is used more than before."""
         more = self.uses[: self.count] - before
-        new = self._new
-        if new.size:
-            rows = self._rows(new)
-            texts, keys, kinds = zip(*rows, strict=True)
-            columns = zip(texts, keys, kinds, self.numbers[new].tolist(), more[new].tolist(), strict=True)
-            self._storing.transaction.executemany(statements.MATCHER_ADD, columns)
-            more[new] = 0
+        is_text = self._leaves.kinds[self._new] < FIRST_NUMBER
+        comparisons, texts = self._new[~is_text], self._new[is_text]
+        if comparisons.size:
+            rows = zip(
+                self._rows(comparisons), self.numbers[comparisons].tolist(), more[comparisons].tolist(), strict=True
+            )
+            self._storing.transaction.executemany(statements.MATCHER_ADD, [(*row, *rest) for row, *rest in rows])
+            more[comparisons] = 0
+        if texts.size:
+            rest, first = more[texts], int(self.numbers[texts[0]])
+            write_matchers(self._storing, self._data, self._leaves, texts, rest, first)
+            more[texts] = rest
         old = np.flatnonzero(more)
         if old.size:
             packed = np.sort(self.numbers[old] << _COUNT_BITS | more[old])
@@ -78,7 +86,7 @@ class KnownTerms:
         self._storing.matchers.forget_all()
 
     def _number(self, first: int) -> None:
-        """Numbers for the terms from the first on: in the order of their texts, which is that of their index."""
+        """Numbers for the terms from the first on: comparisons, then texts in the order that their index has."""
         new = np.arange(first, self.count)
         if not self.is_new_to_file:
             rows = self._rows(new)
@@ -88,7 +96,8 @@ class KnownTerms:
                 self.numbers[term], self.uses[term] = (0, 0) if stored is None else stored
             new = new[self.numbers[first : self.count] == 0]
         texts, sizes = self._leaves.texts[new], self._leaves.text_sizes[new]
-        self._new: Places = new[np.argsort(beginnings(self._data, texts, sizes))]
+        is_text = self._leaves.kinds[new] < FIRST_NUMBER
+        self._new: Places = new[np.lexsort((beginnings(self._data, texts, sizes), is_text))]
         control = self._storing.control
         self.numbers[self._new] = np.arange(control.last_matcher + 1, control.last_matcher + 1 + new.size)
         self.uses[self._new] = 0

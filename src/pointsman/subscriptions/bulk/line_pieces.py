@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from pointsman.subscriptions.bulk.lines import (
 )
 from pointsman.subscriptions.bulk.pieces import Distinct, Piece, with_dialects
 from pointsman.subscriptions.bulk.terms import number_texts
+from pointsman.subscriptions.bulk.texts import Texts
 from pointsman.subscriptions.json_lines import MAXIMUM_LINE, read_line
 from pointsman.subscriptions.limits import Limits
 from pointsman.subscriptions.model import WildcardSubscription
@@ -77,7 +78,6 @@ def _line_piece(text: bytes, name: str, before: int, limits: Limits) -> Piece:
     plain &= np.diff(line_ends, prepend=0) <= MAXIMUM_LINE
     # What was noted of a line that is not plain is of no use.
     begins[:, ~plain] = ends[:, ~plain] = -1
-    begins[ID, ~plain] = ends[ID, ~plain] = 0
 
     def read(row: int) -> WildcardSubscription:
         begin = int(line_ends[row - 1]) if row else 0
@@ -88,13 +88,13 @@ def _line_piece(text: bytes, name: str, before: int, limits: Limits) -> Piece:
 
     return Piece(
         before + count,
-        _texts(text, begins[ID], ends[ID]),
+        Texts(data, begins[ID], ends[ID]),
         distinct(OWNER),
         distinct(DESTINATIONS),
         with_dialects(distinct(PATTERN), distinct(DIALECT)),
         begins[ENABLED] != 0,
         expires,
-        _texts(text, begins[DESCRIPTION], ends[DESCRIPTION]),
+        distinct(DESCRIPTION),
         data,
         begins[CONDITION],
         ends[CONDITION],
@@ -104,17 +104,11 @@ def _line_piece(text: bytes, name: str, before: int, limits: Limits) -> Piece:
     )
 
 
-def _texts(text: bytes, begins: Places, ends: Places) -> list[Any]:
-    if not (begins >= 0).any():
-        return [None] * begins.size
-    places = zip(begins.tolist(), ends.tolist(), strict=True)
-    return [text[begin:end].decode() if begin >= 0 <= end else None for begin, end in places]
-
-
 def _distinct(text: bytes, data: Bytes, begins: Places, ends: Places) -> Distinct:
     codes, firsts = np.zeros(begins.size, np.int32), np.zeros(begins.size, np.int32)
     firsts = firsts[: number_texts(data, begins, ends, codes, firsts)]
-    return Distinct(codes, _texts(text, begins[firsts], ends[firsts]) if firsts.size else [])
+    places = zip(begins[firsts].tolist(), ends[firsts].tolist(), strict=True)
+    return Distinct(codes, [text[begin:end].decode() for begin, end in places])
 
 
 def _is_utf8(text: bytes) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from pointsman.matching.terms.kernels.compiled import Bytes, Flags, Ids, Places
 from pointsman.subscriptions.bulk.conditions import Floats
+from pointsman.subscriptions.bulk.texts import Texts
 from pointsman.subscriptions.model import WildcardSubscription
 from pointsman.subscriptions.reading import DIALECT
 
@@ -47,8 +48,8 @@ class Piece(NamedTuple):
 
     last: int
     """The number of its last line or row."""
-    ids: list[str]
-    """The empty text for one that is not plain."""
+    ids: Texts
+    """None for one that is not plain."""
     owners: Distinct
     destinations: Distinct
     """Texts of JSON lists, or tuples."""
@@ -57,7 +58,7 @@ class Piece(NamedTuple):
     enabled: Flags
     expires: Floats
     """Infinite for what does not expire."""
-    descriptions: list[str | None]
+    descriptions: Distinct
     data: Bytes
     """Where the conditions stand as JSON in UTF-8, from ``begins`` to ``ends``, -1 for none."""
     begins: Places

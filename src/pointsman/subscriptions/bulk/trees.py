@@ -39,8 +39,11 @@ from pointsman.subscriptions.bulk.json_text import (
     skip_space,
     text_end,
 )
+from pointsman.subscriptions.bulk.packing import LONGEST_TREE
 
 PLUS = 43
+LONGEST_NUMBER = 20
+"""Digits of the number of a leaf."""
 _DEEPEST = 64
 
 
@@ -191,7 +194,13 @@ def read_conditions(
             place, leaf_after, sign_after, code_after, has_gates = read_condition(
                 data, begins[row], ends[row], read, leaf, sign, code, room, frames
             )
-            if place == ODD or skip_space(data, place, ends[row]) != ends[row] or (needs_gates[row] and not has_gates):
+            longest = sign_after - sign + LONGEST_NUMBER * (leaf_after - leaf)
+            if (
+                place == ODD
+                or skip_space(data, place, ends[row]) != ends[row]
+                or (needs_gates[row] and not has_gates)
+                or longest > LONGEST_TREE
+            ):
                 is_read[row] = False
             else:
                 leaf, sign, code = leaf_after, sign_after, code_after
