@@ -160,7 +160,8 @@ def _pieces(registry: Registry, path: Path, form: Form, skip: int, most: int | N
     from pointsman.subscriptions.bulk.ahead import ahead
     from pointsman.subscriptions.bulk.preparing import Preparing
 
-    prepare, limits = Preparing(registry.limits).prepare, registry.limits
+    # Batches are transactions of their own, between which others may remove matchers.
+    prepare, limits = Preparing(registry.limits, remember=most is None).prepare, registry.limits
     if form == "parquet":
         from pointsman.subscriptions.bulk.row_pieces import row_pieces
         from pointsman.subscriptions.parquet import open_parquet

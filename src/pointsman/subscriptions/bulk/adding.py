@@ -28,6 +28,7 @@ class Adding:
 
         Raises ``InputError`` with the place of one that is none, and ``StoreError`` (``subscription-exists``).
         """
+        self._known.take(prepared.found)
         if prepared.order.size:
             self._add_plain(prepared)
         piece = prepared.piece
@@ -69,17 +70,16 @@ class Adding:
 
     def _write_uses(self, prepared: Prepared, rows: Rows) -> Trees:
         """Writes the matchers and who uses them, and gives the trees."""
-        storing, known, read = self._storing, self._known, prepared.read
-        count = int(read.leaf_offsets[-1])
-        terms = known.find(prepared.piece.data, read.leaves, count)
-        before, pattern_uses = known.uses[: known.count].copy(), rows.pattern_uses.copy()
+        storing, known, read, terms = self._storing, self._known, prepared.read, prepared.found
+        count = terms.terms.size
+        before, pattern_uses = known.uses[: terms.total].copy(), rows.pattern_uses.copy()
         found = Found(
             np.zeros(count + rows.plain.size, np.int64),
             np.zeros(int(read.sign_offsets[-1]) + 20 * count, np.uint8),
             np.zeros(rows.plain.size + 1, np.int64),
         )
-        size = find_uses(read, terms, known.numbers, known.uses, known.widths, rows, found)
-        known.write(before)
+        size = find_uses(read, terms.terms, known.numbers, known.uses, terms.widths, rows, found)
+        known.write(terms, before)
         more = dict(zip(rows.pattern_numbers.tolist(), (rows.pattern_uses - pattern_uses).tolist(), strict=True))
         storing.patterns.flush({number: each for number, each in more.items() if each})
         if size:

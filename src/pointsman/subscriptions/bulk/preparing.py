@@ -14,6 +14,7 @@ from pointsman.matching.terms.kernels.compiled import Flags, Places
 from pointsman.patterns.pattern import Pattern
 from pointsman.subscriptions.bulk.conditions import MOST_LEAVES, Read, Room
 from pointsman.subscriptions.bulk.pieces import Distinct, Piece
+from pointsman.subscriptions.bulk.term_table import FoundTerms, TermTable
 from pointsman.subscriptions.bulk.trees import read_conditions, room_for
 from pointsman.subscriptions.limits import Limits
 from pointsman.subscriptions.model import LONGEST_DESCRIPTION, LONGEST_NAME, check_name, checked_destinations
@@ -32,6 +33,8 @@ class Prepared(NamedTuple):
     order: Places
     """The plain ones in the order of their ids, which is that of the index by id."""
     read: Read
+    found: FoundTerms
+    """The terms of the leaves that were read."""
     destinations: Distinct
     """As they are stored."""
     patterns: Distinct
@@ -40,9 +43,14 @@ class Prepared(NamedTuple):
 
 
 class Preparing:
-    """Prepares pieces. Not safe between threads."""
+    """Prepares pieces. Not safe between threads.
 
-    def __init__(self, limits: Limits) -> None:
+    With ``remember``, terms go on from one piece to the next; else each begins with new ones.
+    """
+
+    def __init__(self, limits: Limits, *, remember: bool = True) -> None:
+        self._terms = TermTable()
+        self._remember = remember
         self._room = Room(
             min(limits.leaves, MOST_LEAVES), min(limits.depth, MAX_NESTING), limits.characters, MAX_WILD_BYTES
         )
@@ -57,8 +65,9 @@ class Preparing:
         plain &= (piece.begins >= 0) | (piece.patterns.codes >= 0)
         read = room_for(piece.begins, piece.ends)
         read_conditions(piece.data, piece.begins, piece.ends, piece.patterns.codes < 0, read, self._room, plain)
+        found = self._terms.find(piece.data, read.leaves, int(read.leaf_offsets[-1]), self._remember)
         order = piece.ids.sorted(np.flatnonzero(plain))
-        return Prepared(piece, plain, order, read, destinations, patterns, _alike(piece))
+        return Prepared(piece, plain, order, read, found, destinations, patterns, _alike(piece))
 
     def _pattern(self, given: tuple[str, str]) -> Pattern | None:
         """The pattern of a text and a dialect; None if it is none."""

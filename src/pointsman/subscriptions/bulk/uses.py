@@ -86,6 +86,15 @@ def find_gates(codes: Ids, terms: Ids, uses: Places, widths: Ids, gates: Ids, en
 
 
 @compiled
+def is_among(terms: Ids, first: int, stop: int, term: int) -> bool:
+    """Whether a term is one of those from first to stop; they are few."""
+    for place in range(first, stop):
+        if terms[place] == term:
+            return True
+    return False
+
+
+@compiled
 def write_tree(signs: Ids, terms: Ids, numbers: Places, trees: Bytes, place: int) -> int:
     """Writes the text of a tree, and gives the place behind it."""
     for sign in signs:
@@ -95,8 +104,10 @@ def write_tree(signs: Ids, terms: Ids, numbers: Places, trees: Bytes, place: int
             continue
         number = numbers[terms[sign - LEAF]]
         size = 1
-        while number >= 10**size:
+        power = 10
+        while number >= power:
             size += 1
+            power *= 10
         for digit in range(size - 1, -1, -1):
             trees[place + digit] = 48 + number % 10
             number //= 10
@@ -121,8 +132,6 @@ def find_uses(
     count = tree = 0
     gates = np.zeros(read.codes.size + 4, np.int32)
     entries = np.zeros(2 * read.codes.size + 4, np.int64)
-    seen = np.full(uses.size + 1, -1, np.int64)
-    opening = np.full(uses.size + 1, -1, np.int64)
     for row in range(rows.plain.size):
         if rows.plain[row]:
             pattern = rows.patterns[row]
@@ -132,20 +141,20 @@ def find_uses(
                 rows.pattern_uses[pattern] += 1
             codes = read.codes[read.code_offsets[row] : read.code_offsets[row + 1]]
             weight = NO_WEIGHT
+            gate_count = 0
             if codes.size:
                 gate_count, weight = find_gates(codes, terms, uses, widths, gates, entries)
-                if rows.enabled[row] and weight < NO_WEIGHT and weight <= pattern_weight:
-                    for gate in range(gate_count):
-                        opening[gates[gate]] = row
+                if not rows.enabled[row] or weight >= NO_WEIGHT or weight > pattern_weight:
+                    gate_count = 0
             if rows.enabled[row] and pattern >= 0 and pattern_weight < weight:
                 found.uses[count] = (-rows.pattern_numbers[pattern] << MATCHER_BITS) | GATE | rows.places[row]
                 count += 1
-            for leaf in range(read.leaf_offsets[row], read.leaf_offsets[row + 1]):
+            first = read.leaf_offsets[row]
+            for leaf in range(first, read.leaf_offsets[row + 1]):
                 term = terms[leaf]
-                if seen[term] != row:
-                    seen[term] = row
+                if not is_among(terms, first, leaf, term):
                     uses[term] += 1
-                    gate_bit = GATE if opening[term] == row else 0
+                    gate_bit = GATE if is_among(gates, 0, gate_count, term) else 0
                     found.uses[count] = (numbers[term] << MATCHER_BITS) | gate_bit | rows.places[row]
                     count += 1
             signs = read.signs[read.sign_offsets[row] : read.sign_offsets[row + 1]]
