@@ -42,7 +42,8 @@ class Adding:
         return int(prepared.order.size) + len(odd)
 
     def finish(self) -> None:
-        """Leaves no tables behind that were needed meanwhile."""
+        """Writes what is still to be written; the tables that were needed meanwhile are gone then."""
+        self._known.finish()
         self._storing.transaction.execute(statements.ALIKE_DROP)
         self._storing.transaction.execute(statements.FORMS_DROP)
 
@@ -72,14 +73,14 @@ class Adding:
         """Writes the matchers and who uses them, and gives the trees."""
         storing, known, read, terms = self._storing, self._known, prepared.read, prepared.found
         count = terms.terms.size
-        before, pattern_uses = known.uses[: terms.total].copy(), rows.pattern_uses.copy()
+        pattern_uses = rows.pattern_uses.copy()
         found = Found(
             np.zeros(count + rows.plain.size, np.int64),
             np.zeros(int(read.sign_offsets[-1]) + 20 * count, np.uint8),
             np.zeros(rows.plain.size + 1, np.int64),
         )
         size = find_uses(read, terms.terms, known.numbers, known.uses, terms.widths, rows, found)
-        known.write(terms, before)
+        known.write(terms)
         more = dict(zip(rows.pattern_numbers.tolist(), (rows.pattern_uses - pattern_uses).tolist(), strict=True))
         storing.patterns.flush({number: each for number, each in more.items() if each})
         if size:

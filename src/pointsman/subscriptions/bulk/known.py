@@ -18,10 +18,11 @@ from pointsman.subscriptions.storing import Storing
 FIRST_NUMBER = 4
 """Kinds from here on are comparisons of numbers."""
 _COUNT_BITS = 20
+_MOST_AT_ONCE = (1 << _COUNT_BITS) - 1
 
 
 class KnownTerms:
-    """The numbers of terms, and how often each is used, in arrays with room for more."""
+    """The numbers of terms, and how often each is used, in arrays with room for more; ``finish`` is the last call."""
 
     def __init__(self, storing: Storing) -> None:
         self._storing = storing
@@ -30,47 +31,60 @@ class KnownTerms:
         self._count = 0
         self.numbers: Places = np.zeros(0, np.int64)
         self.uses: Places = np.zeros(0, np.int64)
+        self._written: Places = np.zeros(0, np.int64)
+        """How often the file says that each is used."""
 
     def take(self, found: FoundTerms) -> None:
         """Gives new terms their numbers, of the file if they are in it."""
         if found.is_anew and self._count:
+            self.finish()
             self.is_new_to_file = False
         if found.total > self.numbers.size:
             more = np.zeros(max(self.numbers.size, found.total - self.numbers.size), np.int64)
-            self.numbers, self.uses = np.concatenate([self.numbers, more]), np.concatenate([self.uses, more])
+            self.numbers, self.uses, self._written = (
+                np.concatenate([each, more]) for each in (self.numbers, self.uses, self._written)
+            )
         self._count = found.total
         self._number(found)
 
-    def write(self, found: FoundTerms, before: Places) -> None:
-        """Writes the matchers that are new to the file, and how often each is used more than before."""
-        more = self.uses[: found.total] - before
+    def write(self, found: FoundTerms) -> None:
+        """Writes the matchers that are new to the file."""
         is_text = found.leaves.kinds[self._new] < FIRST_NUMBER
         comparisons, texts = self._new[~is_text], self._new[is_text]
         if comparisons.size:
-            counts = zip(self.numbers[comparisons].tolist(), more[comparisons].tolist(), strict=True)
+            counts = zip(self.numbers[comparisons].tolist(), self.uses[comparisons].tolist(), strict=True)
             rows = [(*row, *rest) for row, rest in zip(_rows(found, comparisons), counts, strict=True)]
             self._storing.transaction.executemany(statements.MATCHER_ADD, rows)
-            more[comparisons] = 0
+            self._written[comparisons] = self.uses[comparisons]
         if texts.size:
-            rest, first = more[texts], int(self.numbers[texts[0]])
-            write_matchers(self._storing, found.data, found.leaves, texts, rest, first)
-            more[texts] = rest
-        old = np.flatnonzero(more)
-        if old.size:
-            packed = np.sort(self.numbers[old] << _COUNT_BITS | more[old])
-            self._storing.transaction.execute(statements.MATCHERS_USE, (apsw.carray(packed),))
+            first = int(self.numbers[texts[0]])
+            self._written[texts] = write_matchers(
+                self._storing, found.data, found.leaves, texts, self.uses[texts], first
+            )
         self._storing.matchers.forget_all()
+
+    def finish(self) -> None:
+        """Writes how often each is used, as far as the file does not say so yet."""
+        order = np.argsort(self.numbers[: self._count])
+        numbers, more = self.numbers[order], self.uses[order] - self._written[order]
+        while (rest := np.flatnonzero(more)).size:
+            part = np.minimum(more[rest], _MOST_AT_ONCE)
+            packed = numbers[rest] << _COUNT_BITS | part
+            self._storing.transaction.execute(statements.MATCHERS_USE, (apsw.carray(packed),))
+            more[rest] -= part
+        self._written[order] = self.uses[order]
 
     def _number(self, found: FoundTerms) -> None:
         """Numbers for the new terms: comparisons, then texts in the order that their index has."""
         new = np.arange(found.first, found.total)
-        self.numbers[new] = self.uses[new] = 0
+        self.numbers[new] = self.uses[new] = self._written[new] = 0
         if not self.is_new_to_file:
             find = self._storing.transaction.first
             for term, row in zip(new.tolist(), _rows(found, new), strict=True):
                 stored = find(statements.MATCHER_FIND, row)
                 if stored is not None:
                     self.numbers[term], self.uses[term] = stored
+                    self._written[term] = self.uses[term]
             new = new[self.numbers[new] == 0]
         texts, sizes = found.leaves.texts[new], found.leaves.text_sizes[new]
         is_text = found.leaves.kinds[new] < FIRST_NUMBER

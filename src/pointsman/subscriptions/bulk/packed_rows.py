@@ -68,10 +68,10 @@ def _alike_rows(prepared: Prepared, rows: Places, pattern_numbers: Places) -> It
     )
 
 
-def write_matchers(storing: Storing, data: Bytes, leaves: Leaves, terms: Places, uses: Places, first: int) -> None:
+def write_matchers(storing: Storing, data: Bytes, leaves: Leaves, terms: Places, uses: Places, first: int) -> Places:
     """Writes the matchers of these terms, which are texts, with numbers from the first on, and how often each is used.
 
-    ``uses`` is then what is to be added yet.
+    Gives how often is written: ``MOST_USES`` times at most.
     """
     keys, key_codes, key_firsts = leaves.keys[terms], np.zeros(terms.size, np.int32), np.zeros(terms.size, np.int32)
     number_texts(data, keys, keys + leaves.key_sizes[terms], key_codes, key_firsts)
@@ -91,8 +91,8 @@ def write_matchers(storing: Storing, data: Bytes, leaves: Leaves, terms: Places,
         storing.transaction.execute(
             statements.MATCHERS_ADD, (apsw.carray(packed, stop=count), first + done - 1, texts[: max(size, 1)])
         )
-        uses[done : done + count] -= packed[:count] & MOST_USES
         done += count
+    return np.minimum(uses, MOST_USES)
 
 
 def _forms(data: Bytes, leaves: Leaves, terms: Places) -> Iterator[tuple[int, str, int]]:

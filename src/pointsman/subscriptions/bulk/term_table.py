@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pointsman.matching.terms.kernels.compiled import Bytes, Ids
+from pointsman.matching.terms.kernels.compiled import Bytes, Ids, Words
 from pointsman.subscriptions.bulk.conditions import Leaves, room_for_leaves
 from pointsman.subscriptions.bulk.terms import fill_slots, leaf_widths, number_terms
 
@@ -41,6 +41,7 @@ class TermTable:
         self._leaves = room_for_leaves(0)
         self._data: Bytes = np.zeros(0, np.uint8)
         self._slots: Ids = np.full(16, -1, np.int32)
+        self._hashes: Words = np.zeros(0, np.uint64)
         self._widths: Ids = np.zeros(0, np.int32)
 
     def find(self, data: Bytes, leaves: Leaves, count: int, remember: bool = True) -> FoundTerms:
@@ -60,6 +61,7 @@ class TermTable:
             self._count,
             self._size,
             self._slots,
+            self._hashes,
             terms,
         )
         leaf_widths(self._data, self._leaves, first, self._count, self._widths)
@@ -72,6 +74,7 @@ class TermTable:
             leaves = [np.concatenate([each, np.zeros(room - each.size, each.dtype)]) for each in self._leaves]
             self._leaves = Leaves._make(leaves)
             self._widths = np.concatenate([self._widths, np.zeros(room - self._widths.size, np.int32)])
+            self._hashes = np.concatenate([self._hashes, np.zeros(room - self._hashes.size, np.uint64)])
         if self._size + size > self._data.size:
             room = max(2 * self._data.size, self._size + size)
             self._data = np.concatenate([self._data, np.zeros(room - self._data.size, np.uint8)])
@@ -80,4 +83,4 @@ class TermTable:
             while room < 2 * (self._count + count):
                 room *= 2
             self._slots = np.full(room, -1, np.int32)
-            fill_slots(self._data, self._leaves, self._leaves.numbers.view(np.uint64), self._count, self._slots)
+            fill_slots(self._hashes, self._count, self._slots)

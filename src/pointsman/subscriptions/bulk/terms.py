@@ -70,6 +70,7 @@ def number_terms(
     found: int,
     place: int,
     slots: Ids,
+    hashes: Words,
     terms: Ids,
 ) -> tuple[int, int]:
     """Gives equal leaves the same term: one of those that are found already, whose texts stand in ``others``, or a new
@@ -77,11 +78,13 @@ def number_terms(
     """
     last = slots.size - 1
     for leaf in range(count):
-        slot = np.int64(leaf_hash(data, leaves, leaf, bits) & np.uint64(last))
+        value = leaf_hash(data, leaves, leaf, bits)
+        slot = np.int64(value & np.uint64(last))
         while True:
             term = slots[slot]
             if term < 0:
                 slots[slot] = found
+                hashes[found] = value
                 terms[leaf] = found
                 known.kinds[found] = leaves.kinds[leaf]
                 known.keys[found] = place
@@ -93,7 +96,11 @@ def number_terms(
                 known.numbers[found] = leaves.numbers[leaf]
                 found += 1
                 break
-            if known_bits[term] == bits[leaf] and same_leaf(data, leaves, leaf, others, known, term):
+            if (
+                hashes[term] == value
+                and known_bits[term] == bits[leaf]
+                and same_leaf(data, leaves, leaf, others, known, term)
+            ):
                 terms[leaf] = term
                 break
             slot = (slot + 1) & last
@@ -101,11 +108,11 @@ def number_terms(
 
 
 @compiled
-def fill_slots(others: Bytes, known: Leaves, known_bits: Words, count: int, slots: Ids) -> None:
-    """Enters the terms into empty slots."""
+def fill_slots(hashes: Words, count: int, slots: Ids) -> None:
+    """Enters the terms of these hashes into empty slots."""
     last = slots.size - 1
     for term in range(count):
-        slot = np.int64(leaf_hash(others, known, term, known_bits) & np.uint64(last))
+        slot = np.int64(hashes[term] & np.uint64(last))
         while slots[slot] >= 0:
             slot = (slot + 1) & last
         slots[slot] = term
