@@ -10,7 +10,7 @@ import numpy as np
 from pointsman.matching.terms.kernels.compiled import Places
 from pointsman.subscriptions import statements
 from pointsman.subscriptions.bulk.packed_rows import write_matchers
-from pointsman.subscriptions.bulk.term_table import FoundTerms
+from pointsman.subscriptions.bulk.term_table import GROWTH, FoundTerms, larger
 from pointsman.subscriptions.bulk.terms import beginnings
 from pointsman.subscriptions.leaf_rows import LeafRow
 from pointsman.subscriptions.storing import Storing
@@ -40,9 +40,9 @@ class KnownTerms:
             self.finish()
             self.is_new_to_file = False
         if found.total > self.numbers.size:
-            more = np.zeros(max(self.numbers.size, found.total - self.numbers.size), np.int64)
+            room = max(GROWTH * self.numbers.size, found.total)
             self.numbers, self.uses, self._written = (
-                np.concatenate([each, more]) for each in (self.numbers, self.uses, self._written)
+                larger(each, self._count, room) for each in (self.numbers, self.uses, self._written)
             )
         self._count = found.total
         self._number(found)

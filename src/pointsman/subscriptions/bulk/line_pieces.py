@@ -30,6 +30,7 @@ from pointsman.subscriptions.reading import FIELDS
 
 BYTES = 16 << 20
 """Of a piece."""
+NEW_LINE = 10
 
 
 def line_pieces(file: BinaryIO, name: str, limits: Limits, skip: int = 0, most: int | None = None) -> Iterator[Piece]:
@@ -37,38 +38,30 @@ def line_pieces(file: BinaryIO, name: str, limits: Limits, skip: int = 0, most: 
 
     Raises ``InputError`` (``bad-subscription``) for a line that is too long.
     """
-    rest, before = b"", 0
+    before = 0
     while chunk := file.read(BYTES):
-        text = rest + chunk
-        cut = text.rfind(b"\n") + 1
-        rest = text[cut:]
-        if len(rest) > MAXIMUM_LINE:
+        rest = b"" if chunk.endswith(b"\n") else file.readline(MAXIMUM_LINE + 1)
+        is_too_long = len(rest) > MAXIMUM_LINE
+        text = chunk[: chunk.rfind(b"\n") + 1] if is_too_long else chunk + rest
+        ends = np.flatnonzero(np.frombuffer(text, np.uint8) == NEW_LINE) + 1
+        if text and not text.endswith(b"\n"):
+            ends = np.append(ends, len(text))
+        first = max(0, skip - before)
+        size = ends.size if most is None else most
+        while first < ends.size:
+            stop = min(first + size, ends.size)
+            begin = int(ends[first - 1]) if first else 0
+            yield _line_piece(text[begin : int(ends[stop - 1])], ends[first:stop] - begin, name, before + first, limits)
+            first = stop
+        before += ends.size
+        if is_too_long:
             problem = f"the line is longer than {MAXIMUM_LINE:,} bytes"
-            raise InputError("bad-subscription", problem, file=name, line=before + text.count(b"\n") + 1)
-        yield from _cut(text[:cut], name, before, limits, skip, most)
-        before += text.count(b"\n")
-    yield from _cut(rest, name, before, limits, skip, most)
+            raise InputError("bad-subscription", problem, file=name, line=before + 1)
 
 
-def _cut(text: bytes, name: str, before: int, limits: Limits, skip: int, most: int | None) -> Iterator[Piece]:
-    """The pieces of lines which so many come before."""
-    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 10) + 1
-    if text and not text.endswith(b"\n"):
-        ends = np.append(ends, len(text))
-    first = max(0, skip - before)
-    size = ends.size if most is None else most
-    while first < ends.size:
-        stop = min(first + size, ends.size)
-        begin = int(ends[first - 1]) if first else 0
-        yield _line_piece(text[begin : int(ends[stop - 1])], name, before + first, limits)
-        first = stop
-
-
-def _line_piece(text: bytes, name: str, before: int, limits: Limits) -> Piece:
+def _line_piece(text: bytes, line_ends: Places, name: str, before: int, limits: Limits) -> Piece:
+    """The piece of some lines, which end there, and which so many come before."""
     data = np.frombuffer(text, np.uint8)
-    line_ends = np.flatnonzero(data == 10) + 1
-    if not text.endswith(b"\n"):
-        line_ends = np.append(line_ends, len(text))
     count = line_ends.size
     begins, ends = np.full((len(FIELDS), count), -1, np.int64), np.full((len(FIELDS), count), -1, np.int64)
     expires = np.full(count, np.inf)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from pointsman.matching.terms.kernels.compiled import Bytes, Ids, Words
 from pointsman.subscriptions.bulk.conditions import Leaves, room_for_leaves
@@ -12,6 +13,8 @@ from pointsman.subscriptions.bulk.terms import fill_slots, leaf_widths, number_t
 
 MOST = 4_000_000
 """Terms that are kept in memory."""
+GROWTH = 4
+"""How many times as large arrays become that are full."""
 
 
 class FoundTerms(NamedTuple):
@@ -68,19 +71,24 @@ class TermTable:
         return FoundTerms(terms, first == 0, first, self._count, self._data, self._leaves, self._widths)
 
     def _make_room(self, count: int, size: int) -> None:
-        """Makes the arrays larger, if need be to twice what they are, for so many terms and bytes more."""
+        """Makes the arrays larger, if need be, for so many terms and bytes more."""
         if self._count + count > self._widths.size:
-            room = max(2 * self._widths.size, self._count + count)
-            leaves = [np.concatenate([each, np.zeros(room - each.size, each.dtype)]) for each in self._leaves]
-            self._leaves = Leaves._make(leaves)
-            self._widths = np.concatenate([self._widths, np.zeros(room - self._widths.size, np.int32)])
-            self._hashes = np.concatenate([self._hashes, np.zeros(room - self._hashes.size, np.uint64)])
+            room = max(GROWTH * self._widths.size, self._count + count)
+            self._leaves = Leaves._make(larger(each, self._count, room) for each in self._leaves)
+            self._widths = larger(self._widths, self._count, room)
+            self._hashes = larger(self._hashes, self._count, room)
         if self._size + size > self._data.size:
-            room = max(2 * self._data.size, self._size + size)
-            self._data = np.concatenate([self._data, np.zeros(room - self._data.size, np.uint8)])
+            self._data = larger(self._data, self._size, max(GROWTH * self._data.size, self._size + size))
         if 2 * (self._count + count) > self._slots.size:
             room = self._slots.size
             while room < 2 * (self._count + count):
                 room *= 2
             self._slots = np.full(room, -1, np.int32)
             fill_slots(self._hashes, self._count, self._slots)
+
+
+def larger(array: npt.NDArray[Any], used: int, room: int) -> npt.NDArray[Any]:
+    """A copy of the part that is used, with room for more, which takes no memory before it is used."""
+    copy = np.zeros(room, array.dtype)
+    copy[:used] = array[:used]
+    return copy
