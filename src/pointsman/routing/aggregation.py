@@ -12,8 +12,7 @@ An answer whose number is missing or is none (a text, a truth value, NaN) takes 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pointsman.routing.plain import is_finite_number
 
@@ -26,8 +25,7 @@ Extraction = Callable[[object], object]
 """Gives the number in an answer; None if there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregated:
+class Aggregated(NamedTuple):
     """A result, and the target whose answer it is, if it is the answer of one."""
 
     result: object

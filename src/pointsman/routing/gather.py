@@ -14,8 +14,9 @@ drop the state when it is complete; it is what late answers are counted in.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from pointsman.errors import InputError, RoutingError
 from pointsman.routing.aggregation import NAMES, Aggregation, Extraction, aggregate, whole_answer
@@ -64,8 +65,7 @@ class GatherSettings:
             raise InputError("bad-setting", f"aggregation is {shown(self.aggregation)}, not one of {', '.join(NAMES)}")
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(NamedTuple):
     """The result, as it is to be sent to whoever asked."""
 
     result: object
@@ -79,8 +79,7 @@ class Gathered:
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What an answer or the passing of time brought about."""
 
     gathered: Gathered | None = None
@@ -120,11 +119,11 @@ def answer(
         raise InputError("bad-answer", f"the answer of {target!r} is not plain data")
     expired, state = expire(settings, state, now)
     if target not in state.targets:
-        return replace(expired, dropped=Drop.FOREIGN), replace(state, foreign=state.foreign + 1)
-    if any(target == each for each, _ in state.answers):
-        return replace(expired, dropped=Drop.DUPLICATE), replace(state, duplicate=state.duplicate + 1)
+        return expired._replace(dropped=Drop.FOREIGN), state._replace(foreign=state.foreign + 1)
+    if target in [each for each, _ in state.answers]:
+        return expired._replace(dropped=Drop.DUPLICATE), state._replace(duplicate=state.duplicate + 1)
     if state.complete:
-        return replace(expired, dropped=Drop.LATE), replace(state, late=state.late + 1)
+        return expired._replace(dropped=Drop.LATE), state._replace(late=state.late + 1)
     state = state.with_answer(target, value)
     if len(state.answers) < state.needed:
         return NOTHING, state

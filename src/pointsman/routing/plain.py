@@ -147,7 +147,7 @@ def is_plain(value: object) -> bool:
     while waiting:
         each = waiting.pop()
         if isinstance(each, dict):
-            if not all(isinstance(key, str) for key in each):
+            if not {*map(type, each)} <= {str} and not all(isinstance(key, str) for key in each):
                 return False
             waiting.extend(each.values())
         elif isinstance(each, list):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pointsman.conditions.body import read_body
 from pointsman.errors import PointsmanError, SubjectError
@@ -25,8 +24,7 @@ EVENT = "event"
 """The metadata that names an event, for edges of a saga that go by its name and not by a pattern."""
 
 
-@dataclass(frozen=True, slots=True)
-class SagaMove:
+class SagaMove(NamedTuple):
     """What a message, or the time, did to a saga; ``problem`` says why it could do nothing."""
 
     saga: str
@@ -35,8 +33,7 @@ class SagaMove:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Gathering:
+class Gathering(NamedTuple):
     """What an answer, or the time, did to a gatherer."""
 
     route: str
@@ -91,7 +88,7 @@ class Followers:
             if kind == "saga":
                 moved.append(self._saga(name, correlation, message, subject, working, now))
             else:
-                moved.append(self.answer(name, correlation, message, working, now))
+                moved.append(self._answer(name, correlation, message, working, now))
         return moved
 
     def expire(self, state: Mapping[Key, Value], working: Working, now: float) -> list[Followed]:
@@ -137,20 +134,27 @@ class Followers:
         working.put(key, after)
         return SagaMove(name, correlation, outcome)
 
-    def answer(self, name: str, correlation: str, message: Message, working: Working, now: float) -> Gathering:
-        """What a message does to the gathering of a route that it is an answer to."""
-        route = self.routes[name]
+    def _answer(self, name: str, correlation: str, message: Message, working: Working, now: float) -> Gathering:
         key = Key("gather", name, correlation)
-        before = working.find(key)
+        moved, after = self.answer(key, working.find(key), message, now)
+        if after is not None:
+            working.put(key, after)
+        return moved
+
+    def answer(
+        self, key: Key, before: Value | None, message: Message, now: float
+    ) -> tuple[Gathering, GatherState | None]:
+        """What a message does to the gathering of a route that it is an answer to; and its state, if it is another."""
+        _, name, correlation = key
+        route = self.routes[name]
         if not isinstance(before, GatherState) or route.gather is None or route.target is None:
-            return Gathering(name, correlation, gather.Outcome(), f"nothing was asked for {correlation!r}")
+            return Gathering(name, correlation, gather.NOTHING, f"nothing was asked for {correlation!r}"), None
         value: Any = read_body(message.body)
         try:
             outcome, after = gather.answer(route.gather, before, route.target(message) or "", value, now)
         except PointsmanError as error:
-            return Gathering(name, correlation, gather.Outcome(), error.problem)
-        working.put(key, after)
-        return Gathering(name, correlation, outcome)
+            return Gathering(name, correlation, gather.NOTHING, error.problem), None
+        return Gathering(name, correlation, outcome), after
 
 
 def explain(moved: Iterable[Followed]) -> list[Step]:

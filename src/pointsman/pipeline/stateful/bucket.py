@@ -18,6 +18,8 @@ from collections.abc import Iterator, Mapping
 from itertools import repeat
 from typing import Any
 
+from pydantic_core import from_json, to_json
+
 from pointsman.errors import InputError
 from pointsman.table.state import TYPES, Key, Value
 
@@ -26,7 +28,6 @@ Notes = Mapping[str, Any]
 """What is kept with a state though it is no part of it; plain data."""
 NO_NOTES: Notes = {}
 
-_read = json.JSONDecoder().decode
 _write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -57,7 +58,7 @@ class Bucket(Mapping[Key, Value]):
             return found
         line = self._lines[key]
         try:
-            data, notes = _read(line.decode(errors="surrogatepass"))
+            data, notes = _read_line(line)
             value = TYPES[key.kind].from_data(data)
         except (ValueError, TypeError) as error:
             raise _bad(f"the entry of {key.correlation_id!r} cannot be read: {error}") from None
@@ -138,9 +139,7 @@ class Bucket(Mapping[Key, Value]):
         """The bucket as bytes."""
         groups: dict[tuple[str, str], tuple[list[str], list[float | None], list[bytes]]] = {}
         for key in self._changed:
-            entry = [self._values[key].as_data(), self._notes[key]]
-            # Not every text from outside can be written as UTF-8; its escapes can.
-            self._lines[key] = _write(entry).encode(errors="surrogatepass")
+            self._lines[key] = _line([self._values[key].as_data(), self._notes[key]])
         self._changed.clear()
         for place, line in self._lines.items():
             ids, dues, lines = groups.setdefault(place[:2], ([], [], []))
@@ -170,6 +169,21 @@ class Bucket(Mapping[Key, Value]):
             raise _bad(f"a bucket cannot be read: {error}") from None
         if start != len(lines):
             raise _bad(f"a bucket has {len(lines)} entries and names {start}")
+
+
+def _line(entry: list[Any]) -> bytes:
+    try:
+        return to_json(entry)
+    except ValueError:
+        # Not every text from outside can be written as UTF-8.
+        return _write(entry).encode(errors="surrogatepass")
+
+
+def _read_line(line: bytes) -> Any:
+    try:
+        return from_json(line)
+    except ValueError:
+        return json.loads(line.decode(errors="surrogatepass"))
 
 
 def _bad(problem: str) -> InputError:

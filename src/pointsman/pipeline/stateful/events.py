@@ -29,6 +29,8 @@ UNKNOWN = -(1 << 62)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 """The times that a message can have, in microseconds: the years 1 to 9999."""
+WATERMARK = "spark.watermarkDelayMs"
+"""What Spark notes with the column that a watermark goes by."""
 REST = ("causation_id", "content_type", "source", "metadata")
 """Fields that cross together, as one text: not all rows have them, and each column costs."""
 
@@ -140,11 +142,28 @@ def _concerned(messages: DataFrame, columns: MessageColumns, part: RoutingTable)
     from pyspark.sql import functions as sf
 
     patterns = patterns_of(part)
-    condition = _matching(messages, patterns)(columns.subject) if patterns else sf.lit(False)
+    exact = [] if _has_watermark(messages) else [pattern for pattern in patterns if _is_a_subject(pattern)]
+    others = [pattern for pattern in patterns if pattern not in exact]
+    condition = sf.coalesce(columns.subject.isin([str(pattern) for pattern in exact]), sf.lit(False))
+    if others:
+        condition = condition | _matching(messages, others)(columns.subject)
     if goes_by_name(part):
         condition = condition | sf.coalesce(sf.map_contains_key(columns.metadata, sf.lit(EVENT)), sf.lit(False))
     # One expression, for Spark would move a part that it can judge by itself to before the watermark.
     return sf.when(messages[PROBLEM].isNull(), condition).otherwise(False) if PROBLEM in messages.columns else condition
+
+
+def _has_watermark(messages: DataFrame) -> bool:
+    """Whether rows must not be left out by what Spark can judge by itself, which it would do before the watermark.
+
+    The watermark has to move with all rows, and with Python's judgement they come so far.
+    """
+    return any(WATERMARK in field.metadata for field in messages.schema)
+
+
+def _is_a_subject(pattern: Pattern) -> bool:
+    """Whether the only subject that it matches is its own text, so that Spark can compare it without Python."""
+    return pattern.is_literal and not pattern.dialect.ignores_case and pattern.matches(str(pattern))
 
 
 def _matching(messages: DataFrame, patterns: list[Pattern]) -> Any:

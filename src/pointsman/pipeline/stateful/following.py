@@ -24,7 +24,7 @@ from pointsman.routing.saga import SagaEvent
 from pointsman.table.followed import EVENT, Gathering, SagaMove
 from pointsman.table.route import Route
 from pointsman.table.routing_table import RoutingTable
-from pointsman.table.state import Key, Value, Working
+from pointsman.table.state import Key, Value
 
 MOST_TIMEOUTS = 100
 """Timeouts that one state takes one after the other by the exact clock; the next one is taken at the present."""
@@ -91,11 +91,9 @@ class Following(Mapping[Key, Value]):
         return self._answer(key, message, now) if kind == "gather" else self._move_saga(key, message, now)
 
     def _answer(self, key: Key, message: Message, now: float) -> bool:
-        working = Working(self)
-        made = self._concerned.followers.answer(key.name, key.correlation_id, message, working, now)
+        made, after = self._concerned.followers.answer(key, self.get(key), message, now)
         notes = self._bucket.notes(key)
         self.rows += gathering_rows(made, message.id, notes, now)
-        after = working.changes.get(key)
         if after is not None:
             self._put(key, after, notes)
         return True
@@ -143,9 +141,8 @@ class Following(Mapping[Key, Value]):
         """Begins to gather, unless the same request has come before."""
         again = self._bucket.notes(key).get("request") == request.id
         outcome = "duplicate" if again else "asked"
-        self.rows.append(
-            OutputRow(REQUEST, None, key.name, key.correlation_id, outcome, causation_id=request.id, time=now)
-        )
+        nothing = (None,) * 7
+        self.rows.append(OutputRow(REQUEST, None, key.name, key.correlation_id, outcome, *nothing, request.id, now))
         if not again:
             self._put(key, state, {"request": request.id, "reply_to": request.metadata.get(REPLY_TO)})
 
@@ -184,9 +181,9 @@ class Following(Mapping[Key, Value]):
 
     def _put(self, key: Key, value: Value, notes: Notes) -> None:
         if self._bucket.get(key) is not value:
-            # Most of them are gatherings that wait, for which ``due_of`` gives this by way of the table.
-            if isinstance(value, GatherState) and not value.complete:
-                self._bucket.put(key, value, value.deadline, notes)
+            # Most of them are gatherings, for which ``due_of`` gives this by way of the table.
+            if isinstance(value, GatherState):
+                self._bucket.put(key, value, value.deadline + LATE if value.complete else value.deadline, notes)
             else:
                 self._bucket.put(key, value, due_of(self._table, key, value), notes)
 

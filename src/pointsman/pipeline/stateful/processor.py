@@ -18,7 +18,7 @@ from pointsman.errors import PointsmanError
 from pointsman.pipeline.stateful.bucket import Bucket
 from pointsman.pipeline.stateful.events import in_order
 from pointsman.pipeline.stateful.following import Following
-from pointsman.pipeline.stateful.rows import COLUMNS, OutputRow
+from pointsman.pipeline.stateful.rows import OutputRow, crossing
 from pointsman.pipeline.table_file import opened_table
 from pointsman.table.collector import without_collector
 
@@ -124,5 +124,4 @@ def _frame(rows: list[OutputRow]) -> Frame:
     """The rows as they cross to Spark."""
     import pandas as pd  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
-    columns = zip(*(row.crossing(number) for number, row in enumerate(rows)), strict=True)
-    return pd.DataFrame(dict(zip(COLUMNS, map(list, columns), strict=True)), dtype=object)
+    return pd.DataFrame(crossing(rows), dtype=object)

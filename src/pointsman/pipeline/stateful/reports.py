@@ -64,7 +64,8 @@ def gathering_rows(moved: Gathering, cause: str | None, notes: Notes, now: float
     if cause is not None:
         dropped = moved.outcome.dropped
         outcome = "problem" if moved.problem is not None else "taken" if dropped is None else dropped.value
-        yield OutputRow(ANSWER, None, route, correlation_id, outcome, moved.problem, causation_id=cause, time=now)
+        nothing = (None,) * 6
+        yield OutputRow(ANSWER, None, route, correlation_id, outcome, moved.problem, *nothing, cause, now)
     if moved.gathered is None:
         return
     yield OutputRow(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -18,7 +19,6 @@ CROSSING = (
     "content_type string, causation_id string, time bigint, number bigint"
 )
 """The columns as they come from Python: the list and the mapping as JSON, the time in microseconds."""
-COLUMNS = [column.split()[0] for column in CROSSING.split(", ")]
 SAGA_COLUMNS = ("saga", "path")
 """Those that only rows of sagas have."""
 GATHERING_COLUMNS = ("route",)
@@ -45,11 +45,15 @@ class OutputRow(NamedTuple):
     time: float = 0.0
     """In seconds."""
 
-    def crossing(self, number: int) -> tuple[Any, ...]:
-        """The row as it goes to Spark, in the order of ``CROSSING``."""
-        path = None if self.path is None else _list_text(self.path)
-        metadata = None if self.metadata is None else _mapping_text(self.metadata)
-        return (*self[:6], path, *self[7:9], metadata, *self[10:13], round(self.time * 1_000_000), number)
+
+def crossing(rows: Sequence[OutputRow]) -> dict[str, Sequence[Any]]:
+    """Rows, at least one, as the columns that go to Spark, in the order of ``CROSSING``."""
+    columns: dict[str, Sequence[Any]] = dict(zip(OutputRow._fields, zip(*rows, strict=True), strict=True))
+    columns["path"] = [None if path is None else _list_text(path) for path in columns["path"]]
+    columns["metadata"] = [None if pairs is None else _mapping_text(pairs) for pairs in columns["metadata"]]
+    columns["time"] = [round(time * 1_000_000) for time in columns["time"]]
+    columns["number"] = range(len(rows))
+    return columns
 
 
 @lru_cache(maxsize=1024)
