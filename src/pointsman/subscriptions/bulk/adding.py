@@ -9,6 +9,7 @@ from pointsman.subscriptions import statements
 from pointsman.subscriptions.bulk.known import KnownTerms
 from pointsman.subscriptions.bulk.packed_rows import Trees, write_subscriptions
 from pointsman.subscriptions.bulk.preparing import Prepared
+from pointsman.subscriptions.bulk.trees import LONGEST_NUMBER
 from pointsman.subscriptions.bulk.uses import Found, Rows, find_uses
 from pointsman.subscriptions.gates import pattern_width
 from pointsman.subscriptions.storing import Storing
@@ -75,8 +76,8 @@ class Adding:
         count = terms.terms.size
         pattern_uses = rows.pattern_uses.copy()
         found = Found(
-            np.zeros(count + rows.plain.size, np.int64),
-            np.zeros(int(read.sign_offsets[-1]) + 20 * count, np.uint8),
+            np.empty(count + rows.plain.size, np.int64),
+            np.empty(int(read.sign_offsets[-1]) + LONGEST_NUMBER * count, np.uint8),
             np.zeros(rows.plain.size + 1, np.int64),
         )
         size = find_uses(read, terms.terms, known.numbers, known.uses, terms.widths, rows, found)

@@ -70,8 +70,8 @@ class Leaves(NamedTuple):
 
 def room_for_leaves(count: int) -> Leaves:
     """Leaves to be read."""
-    places = [np.zeros(count, np.int64) for _ in range(4)]
-    return Leaves(np.zeros(count, np.int32), places[0], places[1], places[2], places[3], np.zeros(count, np.float64))
+    places = [np.empty(count, np.int64) for _ in range(4)]
+    return Leaves(np.empty(count, np.int32), places[0], places[1], places[2], places[3], np.empty(count, np.float64))
 
 
 class Read(NamedTuple):

@@ -65,14 +65,14 @@ class KnownTerms:
 
     def finish(self) -> None:
         """Writes how often each is used, as far as the file does not say so yet."""
-        order = np.argsort(self.numbers[: self._count])
-        numbers, more = self.numbers[order], self.uses[order] - self._written[order]
-        while (rest := np.flatnonzero(more)).size:
-            part = np.minimum(more[rest], _MOST_AT_ONCE)
-            packed = numbers[rest] << _COUNT_BITS | part
+        changed = np.flatnonzero(self.uses[: self._count] != self._written[: self._count])
+        changed = changed[np.argsort(self.numbers[changed])]
+        while changed.size:
+            more = np.minimum(self.uses[changed] - self._written[changed], _MOST_AT_ONCE)
+            packed = self.numbers[changed] << _COUNT_BITS | more
             self._storing.transaction.execute(statements.MATCHERS_USE, (apsw.carray(packed),))
-            more[rest] -= part
-        self._written[order] = self.uses[order]
+            self._written[changed] += more
+            changed = changed[self.uses[changed] != self._written[changed]]
 
     def _number(self, found: FoundTerms) -> None:
         """Numbers for the new terms: comparisons, then texts in the order that their index has."""

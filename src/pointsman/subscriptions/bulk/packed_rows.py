@@ -34,7 +34,7 @@ def write_subscriptions(storing: Storing, prepared: Prepared, trees: Trees, patt
     control, ids = storing.control, prepared.piece.ids
     order, done = prepared.order, 0
     room = int((ids.ends - ids.begins)[order].sum()) + trees.text.size
-    packed, texts = np.zeros(MOST_ROWS, np.int64), np.zeros(min(room, MOST_BYTES), np.uint8)
+    packed, texts = np.empty(MOST_ROWS, np.int64), np.empty(min(room, MOST_BYTES), np.uint8)
     while done < order.size:
         rows = order[done : done + MOST_ROWS]
         _, firsts, codes = np.unique(prepared.alike[rows], return_index=True, return_inverse=True)
@@ -78,7 +78,7 @@ def write_matchers(storing: Storing, data: Bytes, leaves: Leaves, terms: Places,
     forms = key_codes.astype(np.int64) * _KINDS + leaves.kinds[terms]
     # SQLite takes a text of no bytes for none.
     room = max(min(int(leaves.text_sizes[terms].sum()), MOST_BYTES), 1)
-    packed, texts = np.zeros(MOST_ROWS, np.int64), np.zeros(room, np.uint8)
+    packed, texts = np.empty(MOST_ROWS, np.int64), np.empty(room, np.uint8)
     done = 0
     while done < terms.size:
         piece = slice(done, done + MOST_ROWS)

@@ -89,6 +89,6 @@ class TermTable:
 
 def larger(array: npt.NDArray[Any], used: int, room: int) -> npt.NDArray[Any]:
     """A copy of the part that is used, with room for more, which takes no memory before it is used."""
-    copy = np.zeros(room, array.dtype)
+    copy = np.empty(room, array.dtype)
     copy[:used] = array[:used]
     return copy

@@ -216,11 +216,12 @@ def room_for(begins: Places, ends: Places) -> Read:
     # A leaf is written with 14 bytes at the least, and what stands around leaves with more bytes than signs or codes.
     # One condition that is given up may have written behind the others.
     leaves = size // 14 + 2
+    offsets = [np.zeros(count + 1, np.int64) for _ in range(3)]
     return Read(
         room_for_leaves(leaves),
-        np.zeros(count + 1, np.int64),
-        np.zeros(size + 16 * count + 16, np.int32),
-        np.zeros(count + 1, np.int64),
-        np.zeros(2 * leaves + size // 8 + 16, np.int32),
-        np.zeros(count + 1, np.int64),
+        offsets[0],
+        np.empty(size + 16 * count + 16, np.int32),
+        offsets[1],
+        np.empty(2 * leaves + size // 8 + 16, np.int32),
+        offsets[2],
     )

@@ -130,8 +130,11 @@ def find_uses(
     ``numbers`` are those of the terms and ``uses`` how often each is used, which is counted on.
     """
     count = tree = 0
-    gates = np.zeros(read.codes.size + 4, np.int32)
-    entries = np.zeros(2 * read.codes.size + 4, np.int64)
+    longest = 0
+    for row in range(rows.plain.size):
+        longest = max(longest, read.code_offsets[row + 1] - read.code_offsets[row])
+    gates = np.zeros(longest + 1, np.int32)
+    entries = np.zeros(2 * longest + 2, np.int64)
     for row in range(rows.plain.size):
         if rows.plain[row]:
             pattern = rows.patterns[row]
