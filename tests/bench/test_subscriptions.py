@@ -18,11 +18,16 @@ from pointsman.bench.subscriptions_peers import loop, regular_expression
 from pointsman.bench.subscriptions_plot import draw_subscriptions
 from pointsman.bench.subscriptions_required import required
 from pointsman.bench.subscriptions_rows import COLUMNS, JOIN, LIVE, LOOP, SPARK, Row
+from pointsman.bench.subscriptions_updates import KEPT, changes, measure_updates
 from pointsman.bench.terms_data import KEYS
 from pointsman.cli import bench_tables
 from pointsman.cli.main import app
-from pointsman.matching.terms import glob_matches, lexemes
+from pointsman.matching.terms import Matcher, glob_matches, lexemes
+from pointsman.store.queue import Queue
 from pointsman.subscriptions.columns import SubscriptionIndex
+from pointsman.subscriptions.live import LiveSubscriptions
+from pointsman.subscriptions.reading import read_subscription
+from pointsman.subscriptions.registry import Registry
 
 
 def test_subscriptions_are_of_all_kinds_and_three_in_ten_matchers_have_wildcards() -> None:
@@ -63,6 +68,28 @@ def test_the_loop_and_the_live_form_find_what_the_columns_find(tmp_path: Path) -
     assert loop(data.table)(data.messages) == found
     row = measure_live(data.table, data.messages, tmp_path, lambda _: None)
     assert (row.way, row.matches, row.messages) == (LIVE, found, 60)
+    assert row.update_median is not None
+    assert row.update_p90 is not None
+    assert row.update_mean is not None
+    assert 0 < row.update_median <= row.update_p90
+    assert row.update_mean > 0
+
+
+def test_changes_are_creates_changes_and_deletes_that_the_live_form_takes_up() -> None:
+    """Half of the changes are to what is there already."""
+    with Queue(":memory:") as queue:
+        registry = Registry(queue.store)
+        for number in range(50):
+            stored = {"id": str(number), "owner": "o", "destinations": ["d"], "condition": {"key": "k", "pattern": "v"}}
+            registry.create(read_subscription(stored))
+        kinds = Counter(changes(registry, KEPT + 10))
+        assert kinds == {"create": KEPT + 10, "change": KEPT + 10, "delete": 10}
+        assert registry.count() == 50 + KEPT
+        assert len(registry.by_matcher(Matcher("k", "v"), limit=100)) == 50 + KEPT // 2
+        live = LiveSubscriptions(queue.store)
+        updates = measure_updates(queue, live, [[("k", "v")]], 1)
+        assert 0 < updates.median <= updates.p90
+        live.close()
 
 
 @pytest.mark.parametrize("partial", [False, True])
@@ -92,6 +119,13 @@ def test_a_third_of_the_rate_must_be_left_for_as_many_matches(way: str) -> None:
     assert required([few]) == []
 
 
+def test_a_change_must_be_taken_up_in_fifty_microseconds() -> None:
+    """With a million subscriptions: on the average, and nine times in ten."""
+    row = replace(ROW, way=LIVE, subscriptions=1_000_000, update_median=10.0, update_p90=60.0, update_mean=50.0)
+    assert [(each.measured, each.held) for each in required([row])] == [(50.0, True), (60.0, False)]
+    assert required([replace(row, subscriptions=10_000)]) == []
+
+
 def test_peers_are_compared_where_they_were_measured() -> None:
     """Each with its own kind."""
     rows = [ROW, replace(ROW, way=SPARK), replace(ROW, way=LOOP, seconds=100.0), replace(ROW, way=JOIN, seconds=99.0)]
@@ -102,12 +136,17 @@ def test_the_command_prints_its_rows_and_draws_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As a table, as JSON and as a picture."""
-    rows = [replace(ROW, mode="broadcast: as asked for"), replace(ROW, way=LOOP, seconds=1_000.0, build_seconds=None)]
+    rows = [
+        replace(ROW, mode="broadcast: as asked for"),
+        replace(ROW, way=LOOP, seconds=1_000.0, build_seconds=None),
+        replace(ROW, way=LIVE, update_median=12.34, update_p90=45.67, update_mean=23.45),
+    ]
     results = {"rows": rows, "required": required(rows)}
     bench_tables.show_subscriptions(results)
     shown = capsys.readouterr().out
     assert "broadcast: as asked for" in shown
     assert "0.10" in shown
+    assert re.search(r"10,000 .*12\.3 .*45\.7 .*23\.4", shown)
     assert "10,000.0" in shown
     draw_subscriptions(results, tmp_path / "direct.png")
     monkeypatch.setattr(subscriptions, "run", lambda _quick, _progress: results)

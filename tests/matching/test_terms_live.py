@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import product
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pointsman.matching.terms import Matcher, lexemes
+from pointsman.matching.terms import Matcher, lexemes, live_wild
 from pointsman.matching.terms.glob import glob_matches
 from pointsman.matching.terms.live import LiveTermIndex
 from pointsman.matching.terms.live_wild import FEW, fits
@@ -65,6 +66,27 @@ def test_many_patterns_with_equal_beginnings_and_ends_are_told_apart() -> None:
         assert index.find("k", [value], partial=False) == expected
     for number, matcher in numbered.items():
         assert index.remove(matcher, number)
+    assert not index.has("k", partial=False)
+
+
+def test_many_short_beginnings_of_one_end_are_not_compared_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are filed under the end at first, and then by themselves."""
+    index = LiveTermIndex()
+    words = ["".join(letters) for letters in product("abcdefgh", repeat=3)]
+    for number, word in enumerate(words):
+        index.add(Matcher("k", f"{word}?the end"), number)
+    compared: list[str] = []
+
+    def counted(pattern: str, text: str) -> bool:
+        compared.append(pattern)
+        return fits(pattern, text)
+
+    monkeypatch.setattr(live_wild, "fits", counted)
+    assert index.find("k", ["abc the end"], partial=False) == [words.index("abc")]
+    assert len(compared) <= FEW
+    assert index.find("k", ["the end", "zzz the end", "bc the end"], partial=False) == []
+    for number, word in enumerate(words):
+        assert index.remove(Matcher("k", f"{word}?the end"), number)
     assert not index.has("k", partial=False)
 
 

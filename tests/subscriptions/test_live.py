@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pointsman.conditions import Matcher
+from pointsman.conditions import Group, Matcher, Subscription
 from pointsman.store.queue import Queue
 from pointsman.store.transaction import Transaction
+from pointsman.subscriptions.control import Reader
 from pointsman.subscriptions.limits import LIMITS
 from pointsman.subscriptions.live import LiveSubscriptions
+from pointsman.subscriptions.matchers import Matchers, Pair, Service
 from pointsman.subscriptions.registry import Registry
 from pointsman.subscriptions.storing import Storing
 from tests.subscriptions.test_registry import made
@@ -66,6 +71,45 @@ def test_what_was_undone_is_not_known(queue: Queue, registry: Registry) -> None:
     assert queue.store.write(lambda transaction: found(live, transaction, "ASIA")) == ["second"]
     assert queue.store.write(lambda transaction: found(live, transaction, "US")) == []
     assert queue.store.write(lambda transaction: found(live, transaction, "EU")) == ["first"]
+
+
+class Interrupted:
+    """Reads as a connection does, until it has read so many rows."""
+
+    def __init__(self, connection: Reader, rows: int) -> None:
+        self._connection = connection
+        self._rows = rows
+
+    def execute(self, statement: str, parameters: tuple[Any, ...]) -> Iterator[Any]:
+        """The rows of a statement."""
+        for row in self._connection.execute(statement, parameters):
+            self._rows -= 1
+            if self._rows < 0:
+                raise KeyboardInterrupt
+            yield row
+
+
+@pytest.mark.parametrize("rows", range(7))
+def test_what_was_taken_up_in_part_is_read_anew(registry: Registry, rows: int) -> None:
+    """A matcher that became a gate meanwhile is not missed, nor is one kept that is gone."""
+    known = Matchers()
+    excluded, gone = Matcher("region", "US"), Matcher("region", "U*")
+    condition = Subscription(Group(False, (Matcher("region", "EU"),)), Group(False, (excluded,)))
+    registry.create(made("first", condition=condition))
+    registry.create(made("second", condition=gone))
+    with registry.reading() as connection:
+        known.refresh(connection)
+    registry.delete("second")
+    registry.create(made("third", condition=Matcher("kind", "test")))
+    registry.create(made("fourth", condition=excluded))
+    numbers = {leaf: number for number, leaf in registry.matchers()}
+    with registry.reading() as connection:
+        with suppress(KeyboardInterrupt):
+            known.refresh(Interrupted(connection, rows))
+        known.refresh(connection)
+    pair = Pair("region", ["US"])
+    assert known.page(Service(includes=True, partial=False), pair, 10) == [numbers[excluded]]
+    assert known.page(Service(includes=False, partial=False), pair, 10) == []
 
 
 def test_a_file_that_was_replaced_by_an_older_one_is_read_anew(tmp_path: Path) -> None:

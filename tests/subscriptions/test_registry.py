@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +14,11 @@ from pointsman.conditions import AllOf, AnyOf, Group, Matcher, Negated, NumberCo
 from pointsman.errors import InputError, StoreError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store.queue import Queue
+from pointsman.subscriptions import statements
 from pointsman.subscriptions.candidates import Subscriptions
+from pointsman.subscriptions.leaf_rows import leaf_row
 from pointsman.subscriptions.limits import Limits
 from pointsman.subscriptions.model import WildcardSubscription
-from pointsman.subscriptions.pages import gone_page
 from pointsman.subscriptions.registry import Registry
 from tests.subscriptions.found import check_consistent, everything, found_by_gates, stored
 from tests.subscriptions.strategies import metadata, subjects, subscriptions
@@ -195,8 +197,9 @@ def test_what_is_removed_is_told_with_what_it_was(registry: Registry) -> None:
     registry.create(made("two"))
     registry.delete("one")
     with registry.reading() as connection:
-        gone = [(number > 0, what) for _, number, what in everything(lambda **page: gone_page(connection, **page))]
-    assert gone == [(True, "one"), (True, LARGE), (True, Pattern("orders/#", "mqtt"))]
+        gone = [(kind, text) for _, kind, _, text in connection.execute(statements.GONE_AFTER, (0, 10))]
+    large, pattern = json.dumps(leaf_row(LARGE)), json.dumps(("orders/#", "mqtt"))
+    assert gone == [("subscription", "one"), ("matcher", large), ("pattern", pattern)]
 
 
 def test_what_is_beyond_the_limits_is_not_stored(queue: Queue) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from pointsman.bench.processes import descendants
 from pointsman.bench.subscriptions_data import SUBJECT
 from pointsman.bench.subscriptions_rows import LIVE, Row
+from pointsman.bench.subscriptions_updates import condition_of, measure_updates
 from pointsman.bench.terms_data import Message
 from pointsman.store.queue import Queue
 from pointsman.subscriptions.files import import_file
@@ -25,13 +26,15 @@ from pointsman.subscriptions.registry import Registry
 from pointsman.subscriptions.resolver import PAGE, Resolver
 
 ROWS = 50_000
+UPDATES = 300
+"""Subscriptions that are created, changed and deleted."""
 
 
 def measure_live(table: Any, messages: Sequence[Message], folder: Path, progress: Callable[[str], object]) -> Row:
-    """Stores the subscriptions; a new process loads their matchers, and resolves the messages.
+    """Stores the subscriptions; a new process loads their matchers, resolves the messages, and takes up changes.
 
     The build is the loading alone, as at the start of a broker: the subscriptions are in the file already. The bytes
-    are what the process holds more after it.
+    are what the process holds more after it. What is measured of changes, ``measure_updates`` says.
     """
     size = table.num_rows
     progress(f"{size:,} subscriptions: storing them")
@@ -47,8 +50,11 @@ def measure_live(table: Any, messages: Sequence[Message], folder: Path, progress
 
 
 def resolve_all(queue_file: Path, messages: Sequence[Message]) -> dict[str, float]:
-    """Loads the matchers of a file and resolves messages, a tenth of them once before; the rest of a ``Row``."""
-    with Queue(queue_file) as queue:
+    """Loads the matchers of a file and resolves messages, a tenth of them once before; the rest of a ``Row``.
+
+    After that, subscriptions are made, changed and deleted in the file.
+    """
+    with Queue(queue_file, durability="normal") as queue:
         live = LiveSubscriptions(queue.store)
         before, started = _resident(), process_time()
         with live.reading() as resolver:
@@ -57,8 +63,17 @@ def resolve_all(queue_file: Path, messages: Sequence[Message]) -> dict[str, floa
             started = process_time()
             matches = _count(resolver, messages)
             seconds = process_time() - started
+        updates = measure_updates(queue, live, messages, UPDATES)
         live.close()
-    return {"matches": matches, "seconds": seconds, "build_seconds": built, "build_bytes": held}
+    return {
+        "matches": matches,
+        "seconds": seconds,
+        "build_seconds": built,
+        "build_bytes": held,
+        "update_median": updates.median,
+        "update_p90": updates.p90,
+        "update_mean": updates.mean,
+    }
 
 
 def _count(resolver: Resolver, messages: Sequence[Message]) -> int:
@@ -91,14 +106,9 @@ def write_subscriptions(table: Any, path: Path) -> None:
                 pa.array([f"s{number}" for number in batch["subscription_id"].to_pylist()]),
                 pa.array(["owner"] * count),
                 pa.array([["store"]] * count, pa.list_(pa.string())),
-                pa.array([json.dumps(each) for each in _conditions(batch)]),
+                pa.array([json.dumps(condition_of(row)) for row in batch.to_pylist()]),
             ]
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
-
-
-def _conditions(batch: Any) -> Iterator[dict[str, Any]]:
-    for includes, excludes in zip(batch["includes"].to_pylist(), batch["excludes"].to_pylist(), strict=True):
-        yield {"includes": includes} | ({"excludes": excludes} if excludes["matchers"] else {})
 
 
 def _resident() -> int:

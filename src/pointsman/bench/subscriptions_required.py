@@ -10,6 +10,8 @@ from pointsman.bench.subscriptions_rows import COLUMNS, JOIN, LIVE, LOOP, SPARK,
 FEW, MOST = 10_000, 1_000_000
 SHARE = 1 / 3
 """Of the rate with few subscriptions that must be left with most of them."""
+UPDATE = 50
+"""Microseconds that a change of one subscription may cost the live form."""
 MORE_MATCHES = 1.25
 """How many times as many matches a message may have then, for the rates to be comparable."""
 
@@ -17,7 +19,7 @@ MORE_MATCHES = 1.25
 def required(rows: Sequence[Row]) -> list[Required]:
     """What must hold, as far as the rows tell."""
     known = {(row.way, row.subscriptions): row for row in rows}
-    return [*_growth(known), *_peers(known)]
+    return [*_growth(known), *_updates(known), *_peers(known)]
 
 
 def _growth(rows: dict[tuple[str, int], Row]) -> Iterator[Required]:
@@ -29,6 +31,14 @@ def _growth(rows: dict[tuple[str, int], Row]) -> Iterator[Required]:
         yield Required(f"{way}: times the matches a message at {MOST:,}", times, MORE_MATCHES, False)
         share = most.messages_per_second / few.messages_per_second
         yield Required(f"{way}: share of the rate with {FEW:,} that is left with {MOST:,}", share, SHARE, True)
+
+
+def _updates(rows: dict[tuple[str, int], Row]) -> Iterator[Required]:
+    most = rows.get((LIVE, MOST))
+    if most is not None:
+        for name, spent in (("mean", most.update_mean), ("p90", most.update_p90)):
+            if spent is not None:
+                yield Required(f"{LIVE}: CPU us to take up one change with {MOST:,}, {name}", spent, UPDATE, False)
 
 
 def _peers(rows: dict[tuple[str, int], Row]) -> Iterator[Required]:

@@ -28,6 +28,10 @@ class Row(AsDict):
     """For Spark: of the driver, Java and the Python workers, in the round that took the least; None if not known."""
     mode: str = ""
     """How messages meet the index on Spark, and why."""
+    update_median: float | None = None
+    update_p90: float | None = None
+    update_mean: float | None = None
+    """For the live form: microseconds of CPU time in which one change is taken up, see ``Updates``."""
 
     @property
     def messages_per_second(self) -> float:

@@ -19,6 +19,14 @@ def tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
         1,
         [_row(row) for row in rows],
     )
+    updated = [row for row in rows if row.update_mean is not None]
+    if updated:
+        yield Table(
+            "One subscription is created, changed or deleted: CPU us until the live form has taken it up",
+            ("subscriptions", "median", "p90", "mean"),
+            0,
+            [_updates(row) for row in updated],
+        )
     ways = [row for row in rows if row.mode]
     if ways:
         yield Table(
@@ -41,6 +49,11 @@ def _row(row: Row) -> Sequence[str]:
         "" if row.build_seconds is None else f"{row.build_seconds:,.2f}",
         "" if row.build_bytes is None else f"{row.build_bytes / 1e6:,.1f}",
     )
+
+
+def _updates(row: Row) -> Sequence[str]:
+    spent = (row.update_median, row.update_p90, row.update_mean)
+    return (f"{row.subscriptions:,}", *("" if each is None else f"{each:,.1f}" for each in spent))
 
 
 def _cpu(row: Row) -> float | None:

@@ -54,3 +54,11 @@ class Subscriptions:
         """Those of these numbers that are there, enabled and not expired, in their order."""
         rows = self._execute(statements.SUBSCRIPTIONS, (apsw.carray(array("q", numbers)), self._now))
         return [Found(*row) for row in rows]
+
+
+def is_gate(reader: Reader, matcher: int) -> bool:
+    """Whether subscriptions are found by a matcher.
+
+    By the statement that every message needs: SQLite has that at hand, and would have to plan another one anew.
+    """
+    return bool(list(reader.execute(statements.BEHIND_GATES, (apsw.carray(array("q", [matcher])), 0, 0, 1))))

@@ -7,11 +7,19 @@ SELECT m.id, m.text, m.key, m.kind, EXISTS (SELECT 1 FROM wildcard_use AS u WHER
 FROM wildcard_matcher AS m WHERE m.id > ? ORDER BY m.id LIMIT ?
 """
 """With each, whether subscriptions are found by it."""
-CONDITIONS_CHANGED = """
-SELECT version, number, condition FROM wildcard_subscription
-WHERE version > ? AND enabled AND condition IS NOT NULL ORDER BY version LIMIT ?
+CHANGES = """
+SELECT 'used', number, condition, NULL, NULL, NULL FROM wildcard_subscription
+WHERE version > ?1 AND enabled AND condition IS NOT NULL
+UNION ALL
+SELECT kind, number, text, NULL, NULL, NULL FROM wildcard_gone WHERE version > ?1 AND kind <> 'subscription'
+UNION ALL
+SELECT 'new', m.id, m.text, m.key, m.kind,
+    EXISTS (SELECT 1 FROM wildcard_use AS u WHERE u.matcher = m.id AND u.gate = 1)
+FROM wildcard_matcher AS m WHERE m.id > ?2
 """
-IS_GATE = "SELECT 1 FROM wildcard_use WHERE matcher = ? AND gate = 1 AND subscription = ?"
+"""After a version: the conditions that use matchers, what is gone, and the matchers above a number.
+
+All in one statement, as each takes its time, however little it finds."""
 BEHIND_GATES = """
 SELECT u.matcher, u.subscription FROM carray(?1) AS c CROSS JOIN wildcard_use AS u
 ON u.matcher = c.value AND u.gate = 1 AND u.subscription > iif(c.value = ?2, ?3, 0) LIMIT ?4

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pointsman.conditions import Matcher
 from pointsman.errors import SubjectError
@@ -17,12 +17,13 @@ from pointsman.matching.terms import lexemes
 from pointsman.matching.terms.live import LiveTermIndex
 from pointsman.patterns.pattern import Pattern
 from pointsman.subscriptions import live_statements as statements
+from pointsman.subscriptions.candidates import is_gate
 from pointsman.subscriptions.control import Control, Reader
 from pointsman.subscriptions.gates import Leaf
 from pointsman.subscriptions.leaf_rows import row_leaf
 from pointsman.subscriptions.numbers import LiveNumberIndex
-from pointsman.subscriptions.pages import Gone, gone_page, pattern_page
-from pointsman.subscriptions.trees import parse_tree, tree_numbers
+from pointsman.subscriptions.pages import pattern_page
+from pointsman.subscriptions.trees import parse_tree, tree_includes
 
 PAGE = 1000
 """Rows that are read at a time."""
@@ -80,13 +81,12 @@ class Matchers:
         control = Control.read(reader) if control is None else control
         if control.version == self.version:
             return
-        if not 0 <= control.version - self.version <= MOST_CHANGES:
+        if not 0 <= self.version <= control.version <= self.version + MOST_CHANGES:
             self.forget()
         # As long as this is not done, nothing is known for certain.
         since, self.version = self.version, -1
         if since >= 0:
-            self._take_away(reader, since)
-            self._open_gates(reader, since)
+            self._follow(reader, since, control)
         self._take_up(reader, control)
         self.version = control.version
 
@@ -131,10 +131,8 @@ class Matchers:
         """What came since: it has higher numbers than what was known."""
         while self._last_matcher < control.last_matcher:
             rows = list(reader.execute(statements.MATCHERS_AFTER, (self._last_matcher, PAGE)))
-            for number, text, key, kind, is_gate in rows:
-                self._add(row_leaf(text, key, kind), number)
-                if is_gate:
-                    self._gates.add(number)
+            for row in rows:
+                self._add(*row)
             self._last_matcher = rows[-1][0] if len(rows) == PAGE else control.last_matcher
         while self._last_pattern < control.last_pattern:
             patterns = pattern_page(reader, self._last_pattern, PAGE)
@@ -142,35 +140,37 @@ class Matchers:
                 self._patterns.add(each.pattern, each.number)
             self._last_pattern = patterns[-1].number if len(patterns) == PAGE else control.last_pattern
 
-    def _take_away(self, reader: Reader, since: int) -> None:
-        """What went since. A number is never given again, so that it does not matter what came when."""
-        page: list[Gone] | None = None
-        while page is None or len(page) == PAGE:
-            page = gone_page(reader, since, PAGE)
-            for _, number, what in page:
-                if isinstance(what, Pattern):
-                    self._patterns.remove(what, number)
-                elif not isinstance(what, str):
-                    self._remove(what, number)
-            since = page[-1].version if page else since
+    def _follow(self, reader: Reader, since: int, control: Control) -> None:
+        """The matchers that came and went since, the patterns that went, and which of those known have become gates.
 
-    def _open_gates(self, reader: Reader, since: int) -> None:
-        """Matchers that were known may have become gates of subscriptions that were changed."""
-        rows: list[Any] | None = None
-        while rows is None or len(rows) == PAGE:
-            rows = list(reader.execute(statements.CONDITIONS_CHANGED, (since, PAGE)))
-            for _, subscription, tree in rows:
-                for number in tree_numbers(parse_tree(tree)):
-                    known = number in self._gates or number > self._last_matcher
-                    if not known and list(reader.execute(statements.IS_GATE, (number, subscription))):
-                        self._gates.add(number)
-            since = rows[-1][0] if rows else since
+        A number is never given again, so that it does not matter what came when.
+        """
+        changes = reader.execute(statements.CHANGES, (since, self._last_matcher))
+        for change, number, text, key, kind, opens in changes:
+            if change == "used":
+                self._open_gates(reader, tree_includes(parse_tree(text)))
+            elif change == "new":
+                self._add(number, text, key, kind, opens)
+            elif change == "matcher":
+                self._remove(row_leaf(*parse_tree(text)), number)
+            else:
+                self._patterns.remove(Pattern(*parse_tree(text)), number)
+        self._last_matcher = control.last_matcher
 
-    def _add(self, leaf: Leaf, number: int) -> None:
+    def _open_gates(self, reader: Reader, numbers: list[int]) -> None:
+        for number in numbers:
+            known = number in self._gates or number > self._last_matcher
+            if not known and is_gate(reader, number):
+                self._gates.add(number)
+
+    def _add(self, number: int, text: str | float, key: str, kind: int, opens: int) -> None:
+        leaf = row_leaf(text, key, kind)
         if isinstance(leaf, Matcher):
             self._terms.add(leaf, number)
         else:
             self._numbers.add(leaf, number)
+        if opens:
+            self._gates.add(number)
 
     def _remove(self, leaf: Leaf, number: int) -> None:
         if isinstance(leaf, Matcher):

@@ -1,4 +1,4 @@
-"""Pages of what is stored, within a transaction: what the live index is made of, and who is behind a gate.
+"""Pages of what is stored, within a transaction: matchers, patterns and subscriptions.
 
 All of them are ascending, strictly after what is named, at most ``limit`` long, and an empty page ends them. A number
 is never given twice, so that what was not on a page before it is after it.
@@ -6,7 +6,6 @@ is never given twice, so that what was not on a page before it is after it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -32,14 +31,6 @@ class NumberedPattern(NamedTuple):
     pattern: Pattern
 
 
-class Gone(NamedTuple):
-    """A matcher, a pattern or a subscription (``what`` is its id) that was removed."""
-
-    version: int
-    number: int
-    what: Leaf | Pattern | str
-
-
 def matcher_page(transaction: Reader, after: int, limit: int) -> list[NumberedLeaf]:
     """The distinct matchers and comparisons of all subscriptions."""
     rows = transaction.execute(statements.MATCHERS_AFTER, (after, limit))
@@ -52,19 +43,6 @@ def pattern_page(transaction: Reader, after: int, limit: int) -> list[NumberedPa
     return [NumberedPattern(number, Pattern(text, dialect)) for number, text, dialect in rows]
 
 
-def gone_page(transaction: Reader, after: int, limit: int) -> list[Gone]:
-    """What was removed after a version."""
-    rows = transaction.execute(statements.GONE_AFTER, (after, limit))
-    return [Gone(version, number, _what(kind, text)) for version, kind, number, text in rows]
-
-
 def subscription_rows(transaction: Reader, numbers: Iterable[int]) -> list[StoredSubscription]:
     """The subscriptions of these numbers, in their order; those that are gone are left out."""
     return SubscriptionReader(transaction).numbered(numbers)
-
-
-def _what(kind: str, text: str) -> Leaf | Pattern | str:
-    if kind == "subscription":
-        return text
-    fields = json.loads(text)
-    return row_leaf(*fields) if kind == "matcher" else Pattern(*fields)

@@ -1,15 +1,15 @@
 """Patterns with wildcards that come and go: by their literal beginning, their literal end, and a literal in between.
 
-A pattern is filed under its beginning, cut to a round size; where many share one, they are filed once more under their
-ends, and where many share both, under the first characters of the longest literal between them, and then under more and
-more of these. A text looks up its own beginnings, ends and stretches, of those sizes that occur. What is found is
-compared with the text, so that it does not matter here how good a choice was: only how many patterns are compared.
+A pattern is filed under its beginning, cut to a round size, or under none if that is short and the end is longer; where
+many share one, they are filed once more under their ends, then under the short beginnings, and where many share both,
+under the first characters of the longest literal between them, and then under more and more of these. A text looks up
+its own beginnings, ends and stretches, of those sizes that occur: each costs a step into memory, for which short ones
+tell too little. What is found is compared with the text, so that it does not matter here how good a choice was: only
+how many patterns are compared.
 """
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -19,11 +19,22 @@ FEW = 3
 """So many patterns are compared one by one before they are filed again."""
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Characters of a beginning or an end by which patterns are filed."""
-STRETCHES = ((1, 3, 6), (1, 2, 3, 4, 5, 6, 7, 8, 10, 12), (1, 4, 8, 12, 16, 24, 32))
+SHORT = 4
+"""A beginning of fewer characters is short."""
+STRETCHES = ((1, 3, 6, 12), (1, 2, 3, 4, 5, 6, 7, 8, 10, 14), (1, 4, 8, 12, 16, 24, 32))
 """Characters of a literal between them, level by level."""
-_BEGINNING, _END, _BETWEEN = range(3)
+_BEGINNING, _END, _SHORT, _BETWEEN = range(4)
 _LAST = _BETWEEN + len(STRETCHES) - 1
-_WILDCARDS = re.compile(r"[*?]")
+_LONGEST = 32
+
+
+def _rounded(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """For each length of a literal, the largest of the sizes that it has; 0 if it has none."""
+    return tuple(max((size for size in sizes if size <= length), default=0) for length in range(_LONGEST + 1))
+
+
+_ROUND = _rounded(SIZES)
+_ROUND_STRETCHES = tuple(map(_rounded, STRETCHES))
 
 Entry = tuple[int, str]
 Bucket = Entry | dict[int, str]
@@ -49,25 +60,31 @@ class Wildcards:
 
     def add(self, pattern: str, number: int) -> None:
         """One more pattern; the number must not be there."""
-        part = _part(pattern, self.level)
-        child = self.children.get(part)
+        literals = _literals(pattern)
+        node = self
+        part = _part(literals, node.level)
+        while isinstance(child := node.children.get(part), Wildcards):
+            node = child
+            part = _part(literals, node.level)
         if child is None:
-            self.children[part] = (number, pattern)
-            self.lengths[len(part)] = self.lengths.get(len(part), 0) + 1
-        elif isinstance(child, Wildcards):
-            child.add(pattern, number)
-        else:
-            several = dict([child]) if isinstance(child, tuple) else child
-            several[number] = pattern
-            crowded = len(several) > FEW and self.level < _LAST and (part or self.level < _BETWEEN)
-            self.children[part] = self._divided(several, part) if crowded else several
+            node.children[part] = (number, pattern)
+            node.lengths[len(part)] = node.lengths.get(len(part), 0) + 1
+            return
+        several = dict([child]) if isinstance(child, tuple) else child
+        several[number] = pattern
+        crowded = len(several) > FEW and node.level < _LAST and (part or node.level < _BETWEEN)
+        node.children[part] = node.divided(several, part) if crowded else several
 
     def remove(self, pattern: str, number: int) -> bool:
         """Takes a pattern away; False if it was not there under this number."""
-        part = _part(pattern, self.level)
+        return self.take_away(_literals(pattern), pattern, number)
+
+    def take_away(self, literals: list[str], pattern: str, number: int) -> bool:
+        """Takes a pattern of these literals away from here."""
+        part = _part(literals, self.level)
         child = self.children.get(part)
         if isinstance(child, Wildcards):
-            removed = child.remove(pattern, number)
+            removed = child.take_away(literals, pattern, number)
         elif isinstance(child, dict):
             removed = child.get(number) == pattern
             if removed:
@@ -92,7 +109,7 @@ class Wildcards:
         waiting = [self]
         for node in waiting:
             parts: Iterable[str]
-            if node.level == _BEGINNING:
+            if node.level in (_BEGINNING, _SHORT):
                 parts = [text[:length] for length in node.lengths if length <= size]
             elif node.level == _END:
                 parts = [text[size - length :] for length in node.lengths if length <= size]
@@ -108,8 +125,11 @@ class Wildcards:
                 else:
                     waiting.append(child)
 
-    def _divided(self, several: dict[int, str], part: str) -> Wildcards:
-        made = Wildcards(self.level + 1, part if self.level >= _BETWEEN else "")
+    def divided(self, several: dict[int, str], part: str) -> Wildcards:
+        """What takes the place of several patterns that are filed under a part here."""
+        # Without an end, what they begin with is no longer, and they are filed by it already.
+        level = _BETWEEN if self.level == _END and not part else self.level + 1
+        made = Wildcards(level, part if self.level >= _BETWEEN else "")
         for number, pattern in several.items():
             made.add(pattern, number)
         return made
@@ -137,7 +157,7 @@ def fits(pattern: str, text: str) -> bool:
         spare = len(text) + stars - len(pattern)
         if spare < 0 or (spare and not stars):
             return False
-        literals = _WILDCARDS.split(pattern)
+        literals = _literals(pattern)
         return text.startswith(literals[0]) and text.endswith(literals[-1]) and glob_matches(pattern, text)
     first, *between, last = pattern.split(ANY_NUMBER)
     place, end = len(first), len(text) - len(last)
@@ -151,17 +171,21 @@ def fits(pattern: str, text: str) -> bool:
     return True
 
 
-def _part(pattern: str, level: int) -> str:
-    literals = _WILDCARDS.split(pattern)
+def _literals(pattern: str) -> list[str]:
+    """What is before, between and after the wildcards; at least two texts, some of them empty."""
+    return pattern.replace(ANY_ONE, ANY_NUMBER).split(ANY_NUMBER)
+
+
+def _part(literals: list[str], level: int) -> str:
+    """What of a pattern's literals it is filed under."""
+    beginning, end = literals[0], literals[-1]
     if level == _BEGINNING:
-        return literals[0][: _round(literals[0], SIZES)]
+        if len(beginning) < SHORT and len(beginning) < len(end):
+            return ""
+        return beginning[: _ROUND[min(len(beginning), _LONGEST)]]
     if level == _END:
-        return literals[-1][len(literals[-1]) - _round(literals[-1], SIZES) :]
+        return end[len(end) - _ROUND[min(len(end), _LONGEST)] :]
+    if level == _SHORT:
+        return beginning[: _ROUND[min(len(beginning), _LONGEST)]]
     longest = max(literals[1:-1], key=len, default="")
-    return longest[: _round(longest, STRETCHES[level - _BETWEEN])]
-
-
-def _round(literal: str, sizes: tuple[int, ...]) -> int:
-    """The largest of the sizes that the literal has; 0 for an empty one."""
-    place = bisect_right(sizes, len(literal))
-    return sizes[place - 1] if place else 0
+    return longest[: _ROUND_STRETCHES[level - _BETWEEN][min(len(longest), _LONGEST)]]
