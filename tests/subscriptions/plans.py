@@ -63,6 +63,11 @@ PLANS: dict[str, tuple[str, ...]] = {
     "FORMS_CLEAR": (),
     "FORM_ADD": (),
     "MATCHERS_ADD": (PACKED, "SEARCH f USING INTEGER PRIMARY KEY (rowid=?)"),
+    "MATCHERS_FIND": (
+        PACKED,
+        "SEARCH f USING INTEGER PRIMARY KEY (rowid=?)",
+        "SEARCH m USING INDEX sqlite_autoindex_wildcard_matcher_1 (text=? AND key=? AND kind=?)",
+    ),
     "GONE_ADD": (),
     "GONE_AFTER": ("SEARCH wildcard_gone USING INTEGER PRIMARY KEY (rowid>?)",),
 }

@@ -105,6 +105,26 @@ def test_a_tree_that_is_too_long_to_be_packed_goes_the_long_way(
     assert len(json.dumps(entries[-1])) > LONGEST_TREE
 
 
+def test_what_comes_later_shares_the_matchers_that_are_there(registry: Registry, tmp_path: Path) -> None:
+    """Texts, numbers and the empty text; from a file that was imported before, and from a line that is not plain."""
+    conditions = [
+        {"key": "a", "pattern": "b"},
+        {"pattern": ""},
+        {"or": [{"key": "a", "number": {">": 5}}, {"number": {"=": 0.25}}, {"pattern": "ü*", "partial": True}]},
+    ]
+    for turn in range(3):
+        entries = [{**GOOD, "id": f"{turn} {place}", "condition": each} for place, each in enumerate(conditions)]
+        odd = {**GOOD, "id": f'{turn} "', "condition": {"pattern": "only here \\"}}
+        import_file(registry, written(tmp_path / "x.jsonl", [*entries, odd]))
+        assert len(registry.matchers()) == 6
+        check_consistent(registry)
+    while page := registry.list(4):
+        for entry in page:
+            registry.delete(entry.subscription.id)
+        check_consistent(registry)
+    assert registry.matchers() == []
+
+
 def test_an_id_that_is_there_already_is_named_among_many(tmp_path: Path) -> None:
     """And nothing of the file is stored."""
     path = written(tmp_path / "x.jsonl", [{**GOOD, "id": f"{number:05}"} for number in range(500)])

@@ -130,3 +130,10 @@ SELECT ?2 + c.rowid, CAST(substr(?3, value >> 37, value >> 26 & 2047) AS TEXT), 
 FROM carray(?1) AS c CROSS JOIN temp.wildcard_form AS f ON f.code = value >> 11 & 32767
 """
 """From the top: where in a text a matcher begins, how long it is, its key and kind, and how often it is used."""
+MATCHERS_FIND = """
+SELECT c.rowid, m.id, m.uses
+FROM carray(?1) AS c CROSS JOIN temp.wildcard_form AS f ON f.code = value >> 11 & 32767
+CROSS JOIN wildcard_matcher AS m
+    ON m.text = CAST(substr(?2, value >> 37, value >> 26 & 2047) AS TEXT) AND m.key = f.key AND m.kind = f.kind
+"""
+"""Likewise; the place of each that is there among those that are given, from 1."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
 import apsw
 import numpy as np
 
 from pointsman.matching.terms.kernels.compiled import Places
 from pointsman.subscriptions import statements
-from pointsman.subscriptions.bulk.packed_rows import write_matchers
+from pointsman.subscriptions.bulk.packed_rows import find_matchers, write_matchers
 from pointsman.subscriptions.bulk.term_table import GROWTH, FoundTerms, larger
 from pointsman.subscriptions.bulk.terms import beginnings
 from pointsman.subscriptions.leaf_rows import LeafRow
@@ -79,12 +79,9 @@ class KnownTerms:
         new = np.arange(found.first, found.total)
         self.numbers[new] = self.uses[new] = self._written[new] = 0
         if not self.is_new_to_file:
-            find = self._storing.transaction.first
-            for term, row in zip(new.tolist(), _rows(found, new), strict=True):
-                stored = find(statements.MATCHER_FIND, row)
-                if stored is not None:
-                    self.numbers[term], self.uses[term] = stored
-                    self._written[term] = self.uses[term]
+            for term, number, uses in self._stored(found, new):
+                self.numbers[term] = number
+                self.uses[term] = self._written[term] = uses
             new = new[self.numbers[new] == 0]
         texts, sizes = found.leaves.texts[new], found.leaves.text_sizes[new]
         is_text = found.leaves.kinds[new] < FIRST_NUMBER
@@ -93,18 +90,24 @@ class KnownTerms:
         self.numbers[self._new] = np.arange(control.last_matcher + 1, control.last_matcher + 1 + new.size)
         control.last_matcher += int(new.size)
 
+    def _stored(self, found: FoundTerms, terms: Places) -> Iterator[tuple[int, int, int]]:
+        """Those of these terms that are in the file: the term, its number, and how often it is used."""
+        is_text = found.leaves.kinds[terms] < FIRST_NUMBER
+        comparisons = terms[~is_text]
+        for term, row in zip(comparisons.tolist(), _rows(found, comparisons), strict=True):
+            stored = self._storing.transaction.first(statements.MATCHER_FIND, row)
+            if stored is not None:
+                yield term, *stored
+        texts = terms[is_text]
+        order = np.argsort(beginnings(found.data, found.leaves.texts[texts], found.leaves.text_sizes[texts]))
+        yield from find_matchers(self._storing, found.data, found.leaves, texts[order])
 
-def _rows(found: FoundTerms, terms: Places) -> list[LeafRow]:
-    """The rows of terms."""
-    leaves, data = found.leaves, found.data.tobytes() if terms.size else b""
-    keys: dict[bytes, str] = {}
+
+def _rows(found: FoundTerms, comparisons: Places) -> list[LeafRow]:
+    """The rows of terms that are comparisons."""
     rows: list[LeafRow] = []
-    columns = (leaves.kinds, leaves.keys, leaves.key_sizes, leaves.texts, leaves.text_sizes, leaves.numbers)
-    for kind, key, key_size, text, size, number in zip(*(each[terms].tolist() for each in columns), strict=True):
-        name = data[key : key + key_size]
-        known = keys.get(name)
-        if known is None:
-            known = keys[name] = name.decode()
-        value: Any = data[text : text + size].decode() if kind < FIRST_NUMBER else number
-        rows.append((value, known, kind))
+    for term in comparisons.tolist():
+        begin, leaves = int(found.leaves.keys[term]), found.leaves
+        key = found.data[begin : begin + int(leaves.key_sizes[term])].tobytes().decode()
+        rows.append((float(leaves.numbers[term]), key, int(leaves.kinds[term])))
     return rows

@@ -73,6 +73,22 @@ def write_matchers(storing: Storing, data: Bytes, leaves: Leaves, terms: Places,
 
     Gives how often is written: ``MOST_USES`` times at most.
     """
+    for done, packed, texts in _packed_matchers(storing, data, leaves, terms, uses):
+        storing.transaction.execute(statements.MATCHERS_ADD, (packed, first + done - 1, texts))
+    return np.minimum(uses, MOST_USES)
+
+
+def find_matchers(storing: Storing, data: Bytes, leaves: Leaves, terms: Places) -> Iterator[tuple[int, int, int]]:
+    """Those of these terms, which are texts, that are in the file: the term, its number, and how often it is used."""
+    for done, packed, texts in _packed_matchers(storing, data, leaves, terms, np.zeros(terms.size, np.int64)):
+        for place, number, uses in storing.transaction.execute(statements.MATCHERS_FIND, (packed, texts)):
+            yield int(terms[done + place - 1]), number, uses
+
+
+def _packed_matchers(
+    storing: Storing, data: Bytes, leaves: Leaves, terms: Places, uses: Places
+) -> Iterator[tuple[int, object, Bytes]]:
+    """How many terms come before those that are packed, their numbers and their texts; their forms are written."""
     keys, key_codes, key_firsts = leaves.keys[terms], np.zeros(terms.size, np.int32), np.zeros(terms.size, np.int32)
     number_texts(data, keys, keys + leaves.key_sizes[terms], key_codes, key_firsts)
     forms = key_codes.astype(np.int64) * _KINDS + leaves.kinds[terms]
@@ -88,11 +104,8 @@ def write_matchers(storing: Storing, data: Bytes, leaves: Leaves, terms: Places,
         )
         storing.transaction.execute(statements.FORMS_CLEAR)
         storing.transaction.executemany(statements.FORM_ADD, _forms(data, leaves, terms[piece][firsts]))
-        storing.transaction.execute(
-            statements.MATCHERS_ADD, (apsw.carray(packed, stop=count), first + done - 1, texts[: max(size, 1)])
-        )
+        yield done, apsw.carray(packed, stop=count), texts[: max(size, 1)]
         done += count
-    return np.minimum(uses, MOST_USES)
 
 
 def _forms(data: Bytes, leaves: Leaves, terms: Places) -> Iterator[tuple[int, str, int]]:
