@@ -11,7 +11,7 @@ import pytest
 from pointsman.errors import PointsmanError
 from pointsman.store.queue import Queue
 from pointsman.subscriptions import files
-from pointsman.subscriptions.bulk import packed_rows
+from pointsman.subscriptions.bulk import line_pieces, packed_rows, term_table
 from pointsman.subscriptions.bulk.packing import LONGEST_TREE, MOST_USES
 from pointsman.subscriptions.files import import_file
 from pointsman.subscriptions.model import WildcardSubscription
@@ -123,6 +123,17 @@ def test_what_comes_later_shares_the_matchers_that_are_there(registry: Registry,
             registry.delete(entry.subscription.id)
         check_consistent(registry)
     assert registry.matchers() == []
+
+
+def test_terms_that_were_forgotten_are_found_in_the_file_again(
+    registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within one import, when there are too many to be kept."""
+    monkeypatch.setattr(term_table, "MOST", 2)
+    monkeypatch.setattr(line_pieces, "BYTES", 300)
+    import_file(registry, written(tmp_path / "x.jsonl", [write_subscription(each) for each in MANY]))
+    assert {each.id: each for each in stored(registry)} == {each.id: each for each in MANY}
+    check_consistent(registry)
 
 
 def test_an_id_that_is_there_already_is_named_among_many(tmp_path: Path) -> None:
