@@ -62,3 +62,11 @@ def test_a_batch_that_spark_replays_is_written_once(known: SparkSession, tmp_pat
     query = run(frame, target, checkpoint)
     assert [progress.numInputRows for progress in query.recentProgress] == [3, 1]
     assert texts(target) == ["1", "2", "3", "4"]
+
+
+def test_streams_that_begin_together_change_nothing_that_the_other_may_be_sending(known: SparkSession) -> None:
+    """What Spark sets when a stream begins is there from the beginning: its mapping is shared, and must not grow."""
+    manager = known._jsparkSession.sessionState().dataSourceManager()
+    names = set(manager.lookupDataSource("pointsman").dataSourceCls().envVars())
+    assert names >= {"SPARK_LOCAL_DIRS", "SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE"}
+    assert not names.intersection(known.sparkContext.environment) - {"PYTHONHASHSEED"}

@@ -9,6 +9,14 @@ from pointsman.errors import MissingExtraError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SET_BY_SPARK = ("SPARK_LOCAL_DIRS", "SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE")
+"""What Spark adds to the environment of a source when a stream of it begins.
+
+All streams of a source have one mapping of Java for it, and one of them may be sending it to a task at that moment:
+what arrives there then cannot be read (``OptionalDataException``). Where the names are there already, Spark only
+changes their values, which harms nobody.
+"""
+
 
 def register(spark: SparkSession) -> None:
     """Makes the format ``pointsman`` known to a session: the durable queue, to read, write and stream.
@@ -19,4 +27,11 @@ def register(spark: SparkSession) -> None:
         from pointsman.pipeline.queue_source.source import QueueSource
     except ImportError:
         raise MissingExtraError("spark", "pyspark") from None
-    spark.dataSource.register(QueueSource)
+    environment = spark.sparkContext.environment
+    added = [name for name in SET_BY_SPARK if name not in environment]
+    environment.update(dict.fromkeys(added, ""))
+    try:
+        spark.dataSource.register(QueueSource)
+    finally:
+        for name in added:
+            del environment[name]
