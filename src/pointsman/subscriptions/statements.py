@@ -94,7 +94,6 @@ USE_DELETE = "DELETE FROM wildcard_use WHERE matcher = ? AND gate IN (0, 1) AND 
 # -- what is gone
 
 GONE_ADD = "INSERT INTO wildcard_gone (version, kind, number, text) VALUES (?, ?, ?, ?)"
-GONE_AFTER = "SELECT version, kind, number, text FROM wildcard_gone WHERE version > ? ORDER BY version LIMIT ?"
 
 # -- large imports
 
