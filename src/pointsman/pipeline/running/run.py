@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -79,8 +80,15 @@ def _while_java_lives() -> Iterator[None]:
     except (Py4JError, ConnectionError) as error:
         if isinstance(error, Py4JJavaError):
             raise
+        _hush_gateway()
         problem = f"its Java process has ended, or does not answer: {type(error).__name__}"
         raise InputError("spark-failed", problem) from error
+
+
+def _hush_gateway() -> None:
+    """What the threads of the gateway to Java say of its end, in pages, is not to come after the one sentence."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(lambda record: record.module != "java_gateway")
 
 
 def _start(
