@@ -104,3 +104,19 @@ def test_a_log_of_its_whole_length_is_begun_anew_and_grows_no_more(
         assert log_of(path).stat().st_size == length
         assert path.stat().st_size > 4 * PAGE
         assert queue.size().ready == 300
+
+
+def test_a_log_that_was_cut_off_gets_room_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though it had its whole length before, and nobody looked any more."""
+    monkeypatch.setattr("pointsman.store.room.CHECKPOINT", 30)
+    path = tmp_path / "queue.db"
+    with Queue(path) as queue:
+        for _ in range(100):
+            queue.put(b"x", "orders.books")
+        queue.vacuum()
+        assert log_of(path).stat().st_size == 0
+        for _ in range(10):
+            queue.put(b"x", "orders.books")
+        log = read_log(log_of(path), PAGE)
+        assert log is not None
+        assert log_of(path).stat().st_size > 32 + log.last * (24 + PAGE)

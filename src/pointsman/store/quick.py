@@ -194,7 +194,7 @@ class Quick:
         return found
 
     def _take_listed(self, connection: apsw.Connection, subscription: int, lease: int) -> StoredMessage | None:
-        """Leases the first delivery, if it is a plain message and whole, and nothing is to be done before."""
+        """Leases the first delivery, if its message is whole, and nothing is to be done before."""
         now = int(self._clock() * SECOND) + self._shift
         known = (self._shift, self._subscriptions.version, now, subscription)
         try:
@@ -208,6 +208,9 @@ class Quick:
             return None
         place = (subscription, found.priority, found.sequence, found.via)
         connection.execute(statements.READY_DELETE, place)
+        if not connection.changes():
+            # It is not where it is listed: the long way tells that the file is damaged.
+            return None
         until = (found.until, subscription, found.sequence, found.via, found.token, found.priority)
         connection.execute(statements.LEASED_ADD, (*until, row[-1], found.attempts, found.note, found.error))
         return found

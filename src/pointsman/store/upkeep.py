@@ -151,6 +151,7 @@ def vacuum(store: Store) -> None:
     with store.writer.alone() as connection:
         connection.execute(statements.VACUUM)
         connection.execute(statements.CHECKPOINT)
+        store.writer.watch_log()
 
 
 def replay(store: Store, start: int | datetime, subscription: str | None) -> int:

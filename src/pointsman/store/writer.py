@@ -132,6 +132,11 @@ class Writer:
         with self._leading(), translated(self._path):
             yield self.connection
 
+    def watch_log(self) -> None:
+        """Room in the log is made anew, as it was cut off; only by who has the connection alone."""
+        if self._room is not None:
+            self._room.watch(self.connection)
+
     def close(self) -> None:
         """Closes the connection, after what is being written."""
         with self._leading():
