@@ -427,6 +427,10 @@ CATALOGUE: dict[str, Entry] = {
         "Update it instead, or choose another id; nothing of the call was stored.",
     ),
     # The pipeline
+    "java-ended": Entry(
+        "The Java process of Spark has ended, or does not answer.",
+        "Run the command again: it goes on where it stopped. If it ends again, look for what ended it: mostly memory.",
+    ),
     "spark-failed": Entry(
         "Spark refused what it was asked, or broke off.",
         "What Spark says is in the message; check the format, its options and the files.",

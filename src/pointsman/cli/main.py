@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -51,7 +52,8 @@ def _run(arguments: list[str]) -> int:
     try:
         result = app(arguments, prog_name="pointsman", standalone_mode=False)
     except PointsmanError as error:
-        show_error(error, as_json=as_json)
+        show = _show_last if error.code == "java-ended" else show_error
+        show(error, as_json=as_json)
         return 2
     except typer.Abort:
         return 130
@@ -65,3 +67,15 @@ def _run(arguments: list[str]) -> int:
         show_error(InputError("bad-usage", error.format_message()), as_json=as_json)
         return 2
     return result if isinstance(result, int) else 0
+
+
+def _show_last(error: PointsmanError, *, as_json: bool) -> None:
+    """Prints an error and nothing more, whoever else goes on to write to the standard error stream.
+
+    Threads that talk to Java find out one by one that it does not answer, and each says so in pages.
+    """
+    with os.fdopen(os.dup(2), "w", encoding="utf-8") as file:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        # One of them may be in the middle of a line.
+        file.write("\n")
+        show_error(error, as_json=as_json, file=file)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -20,32 +20,34 @@ def show_json(value: Any) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def show_error(error: PointsmanError, *, as_json: bool) -> None:
-    """Prints an error to the standard error stream: its code, what is wrong, where, and what to do."""
+def show_error(error: PointsmanError, *, as_json: bool, file: TextIO | None = None) -> None:
+    """Prints an error to the standard error stream, or this one: its code, what is wrong, where, and what to do."""
     if as_json:
         each = error.failures if isinstance(error, TableError) else ()
         more = {"errors": [failure.as_dict() for failure in each]} if each else {}
-        typer.echo(json.dumps({"error": error.as_dict(), **more}, ensure_ascii=False), err=True)
+        typer.echo(json.dumps({"error": error.as_dict(), **more}, ensure_ascii=False), file=file, err=True)
         return
     if isinstance(error, TableError):
         for failure in error.failures:
-            show_error(failure, as_json=False)
+            show_error(failure, as_json=False, file=file)
         return
     place = f"{error.place}: " if error.file else ""
-    typer.echo(f"{place}{typer.style('error', fg='red', bold=True)}[{error.code}]: {error.problem}", err=True)
+    typer.echo(
+        f"{place}{typer.style('error', fg='red', bold=True)}[{error.code}]: {error.problem}", file=file, err=True
+    )
     if error.text is not None and error.file is None:
-        _show_text(error.text, error.column)
-    typer.echo(f"  help: {error.help}", err=True)
+        _show_text(error.text, error.column, file)
+    typer.echo(f"  help: {error.help}", file=file, err=True)
 
 
-def _show_text(text: str, column: int | None) -> None:
+def _show_text(text: str, column: int | None, file: TextIO | None) -> None:
     """The text with a mark under the place; what a terminal cannot show is escaped, and a long text is cut."""
     widest = 100
     start = 0 if column is None or column <= widest else column - widest // 2
     shown = [_visible(character) for character in text[start : start + widest]]
-    typer.echo(f"    {''.join(shown)}", err=True)
+    typer.echo(f"    {''.join(shown)}", file=file, err=True)
     if column is not None:
-        typer.echo(" " * (4 + sum(map(len, shown[: column - 1 - start]))) + "^", err=True)
+        typer.echo(" " * (4 + sum(map(len, shown[: column - 1 - start]))) + "^", file=file, err=True)
 
 
 def _visible(character: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
+import subprocess
+import sys
 
 import pytest
 
@@ -12,26 +12,39 @@ from pointsman.pipeline.running.run import _while_java_lives
 
 pytestmark = pytest.mark.spark
 
+NOISY = """
+import importlib, sys, threading, time
+from pointsman.errors import InputError
 
-@pytest.fixture
-def _logging_as_it_was() -> Iterator[None]:
-    """Afterwards: what is silenced is so for the whole process."""
-    root, gateway = logging.getLogger(), logging.getLogger("py4j")
-    filters, level = list(root.filters), gateway.level
-    yield
-    root.filters[:] = filters
-    gateway.setLevel(level)
+def talk():
+    while True:
+        print("There was an exception while executing the Python Proxy", file=sys.stderr)
+
+def failing(*_, **__):
+    threading.Thread(target=talk, daemon=True).start()
+    time.sleep(0.2)
+    raise InputError("java-ended", "the Java process of Spark does not answer: Killed")
+
+command = importlib.import_module("pointsman.cli.main")
+command.app = failing
+command.main(["run", "x.yaml", *sys.argv[1:]])
+"""
 
 
-@pytest.mark.usefixtures("_logging_as_it_was")
-def test_after_the_error_the_gateway_says_no_more(caplog: pytest.LogCaptureFixture) -> None:
-    """Its threads go on to find out that nobody answers, and each would say so in pages."""
-    with pytest.raises(InputError) as caught, _while_java_lives():
+def test_java_that_does_not_answer_is_an_error_of_its_own() -> None:
+    """Whatever the gateway raises then."""
+    with pytest.raises(InputError, match="ConnectionRefusedError") as caught, _while_java_lives():
         raise ConnectionRefusedError
-    assert caught.value.code == "spark-failed"
-    logging.getLogger("py4j.clientserver").error("There was an exception while executing the Python Proxy")
-    record = logging.makeLogRecord({"module": "java_gateway", "levelno": logging.ERROR, "msg": "while sending"})
-    logging.getLogger().handle(record)
-    assert caplog.records == []
-    logging.getLogger("pointsman").error("what the project says is heard")
-    assert len(caplog.records) == 1
+    assert caught.value.code == "java-ended"
+
+
+@pytest.mark.parametrize(("option", "first"), [((), "error[java-ended]"), (("--json",), '{"error": ')])
+def test_the_error_is_the_last_that_is_said(option: tuple[str, ...], first: str) -> None:
+    """Threads of the gateway go on to find out that nobody answers, and each would say so in pages."""
+    done = subprocess.run([sys.executable, "-c", NOISY, *option], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    said = done.stderr.splitlines()
+    own = 2 - len(option)
+    assert said[-own].startswith(first)
+    assert "Proxy" in said[0]
+    assert not any("Proxy" in line for line in said[-own:])

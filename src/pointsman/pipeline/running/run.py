@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -47,7 +46,8 @@ def run(
     ``tell`` is called with each thing that happened, ``watch`` now and then with the totals and the queries. SIGTERM
     and SIGINT let the batch that is under way finish. A session that is given is not ended. Raises what a query failed
     with, as ``InputError`` (``query-failed``), and before that ``folder-elsewhere`` if the workers of a cluster do not
-    share the folders that are written to, and ``checkpoint-in-use`` if another run does not end.
+    share the folders that are written to, and ``checkpoint-in-use`` if another run does not end; at any
+    time ``java-ended``.
     """
     written = pipeline.written
     checkpoint = mounted(pipeline.at(written.checkpoint))
@@ -72,7 +72,7 @@ def run(
 
 @contextmanager
 def _while_java_lives() -> Iterator[None]:
-    """What is raised when Spark's Java cannot be reached any more becomes ``InputError`` (``spark-failed``)."""
+    """What is raised when Spark's Java cannot be reached any more becomes ``InputError`` (``java-ended``)."""
     from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 
     try:
@@ -80,15 +80,8 @@ def _while_java_lives() -> Iterator[None]:
     except (Py4JError, ConnectionError) as error:
         if isinstance(error, Py4JJavaError):
             raise
-        _hush_gateway()
-        problem = f"its Java process has ended, or does not answer: {type(error).__name__}"
-        raise InputError("spark-failed", problem) from error
-
-
-def _hush_gateway() -> None:
-    """What the threads of the gateway to Java say of its end, in pages, is not to come after the one sentence."""
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    logging.getLogger().addFilter(lambda record: record.module != "java_gateway")
+        problem = f"the Java process of Spark does not answer: {type(error).__name__}"
+        raise InputError("java-ended", problem) from error
 
 
 def _start(
