@@ -44,6 +44,7 @@ PLANS: dict[str, tuple[str, ...]] = {
     "MATCHER_LEAVE": (MATCHER,),
     "MATCHER_DELETE": (MATCHER,),
     "MATCHER_READ": (MATCHER,),
+    "MATCHERS_READ": (PACKED, "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)"),
     "MATCHERS_AFTER": ("SEARCH wildcard_matcher USING INTEGER PRIMARY KEY (rowid>?)",),
     "PATTERN_FIND": ("SEARCH wildcard_pattern USING INDEX sqlite_autoindex_wildcard_pattern_1 (text=? AND dialect=?)",),
     "PATTERN_ADD": (),

@@ -24,13 +24,13 @@ from pointsman.subscriptions.importing import Imported
 from pointsman.subscriptions.json_lines import MAXIMUM_LINE, read_line
 from pointsman.subscriptions.limits import LIMITS, Limits
 from pointsman.subscriptions.model import WildcardSubscription
-from pointsman.subscriptions.parquet import write_rows
 from pointsman.subscriptions.registry import Registry
 from pointsman.subscriptions.writing import write_subscription
 from tests.subscriptions.found import check_consistent, found_by_gates, stored
 from tests.subscriptions.strategies import metadata, subjects, subscriptions
 from tests.subscriptions.test_files import GOOD
 from tests.subscriptions.test_registry import EVERYTHING, NOW
+from tests.subscriptions.written import write_parquet
 
 SETTINGS = settings(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -83,7 +83,7 @@ def test_what_is_imported_is_what_the_long_way_imports(
         ascii_only = data.draw(st.booleans())
         lines.append(json.dumps({name: plain[name] for name in fields}, separators=spaced, ensure_ascii=ascii_only))
     (tmp_path / "x.jsonl").write_text(data.draw(st.sampled_from(["\n", "\n\n", "\r\n"])).join(lines), encoding="utf-8")
-    write_rows(str(tmp_path / "x.parquet"), [many])
+    write_parquet(tmp_path / "x.parquet", many)
     for name in ("x.jsonl", "x.parquet"):
         slow, quick = both_ways(tmp_path / name, monkeypatch)
         assert slow == quick == {each.id: each for each in many}
@@ -250,7 +250,7 @@ def test_pieces_of_any_size_give_the_same(
     monkeypatch.setattr(line_pieces, "BYTES", 300)
     monkeypatch.setattr(row_pieces, "ROWS", 5)
     if name.endswith("parquet"):
-        write_rows(str(tmp_path / name), [MANY])
+        write_parquet(tmp_path / name, MANY)
     else:
         text = "\n".join(json.dumps(write_subscription(each)) for each in MANY)
         (tmp_path / name).write_text(text, encoding="utf-8")

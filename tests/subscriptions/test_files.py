@@ -10,11 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pointsman.conditions import AllOf, Matcher, NumberComparison
 from pointsman.errors import InputError, StoreError
 from pointsman.store.queue import Queue
+from pointsman.subscriptions import condition_texts, exporting
 from pointsman.subscriptions.files import export_file, import_file
 from pointsman.subscriptions.importing import Imported
 from pointsman.subscriptions.json_lines import MAXIMUM_LINE
@@ -25,6 +27,7 @@ from pointsman.subscriptions.writing import write_subscription
 from tests.subscriptions.found import check_consistent, stored
 from tests.subscriptions.strategies import subscriptions
 from tests.subscriptions.test_registry import DARK, EVERYTHING, made
+from tests.subscriptions.written import write_json_lines, write_parquet
 
 GOOD: dict[str, Any] = {"id": "a", "owner": "ada", "destinations": ["inbox"], "pattern": "orders.>"}
 
@@ -74,6 +77,59 @@ def test_what_is_exported_can_be_imported(registry: Registry, tmp_path: Path, na
         assert {each.id: each for each in stored(copy)} == {each.id: each for each in EVERYTHING}
         check_consistent(copy)
     assert [path.name for path in tmp_path.iterdir() if "queue" not in path.name] == [name]
+
+
+@pytest.mark.parametrize("page", [1, 3, 10_000])
+@pytest.mark.parametrize("name", ["all.jsonl", "all.parquet"])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_what_is_exported_is_what_the_long_way_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: st.DataObject, name: str, page: int
+) -> None:
+    """To the byte of each line and the value of each row, whatever the pages are and however little is kept."""
+    monkeypatch.setattr(exporting, "PAGE", page)
+    for module, limit in (
+        (exporting, "MOST_CHARACTERS"),
+        (condition_texts, "MOST_CHARACTERS"),
+        (condition_texts, "MOST_SHAPES"),
+    ):
+        monkeypatch.setattr(module, limit, data.draw(st.sampled_from([0, 1, 40, 1 << 20])))
+    many = [*EVERYTHING, *(data.draw(subscriptions(f"{place}")) for place in range(data.draw(st.integers(0, 6))))]
+    plainly = tmp_path / f"plainly-{name}"
+    with Queue(":memory:") as queue:
+        registry = Registry(queue.store)
+        registry.import_many(many)
+        assert export_file(registry, tmp_path / name) == len(many)
+    if name.endswith("parquet"):
+        write_parquet(plainly, many)
+        assert pq.read_table(tmp_path / name).equals(pq.read_table(plainly))
+    else:
+        write_json_lines(plainly, many)
+        assert (tmp_path / name).read_bytes() == plainly.read_bytes()
+
+
+@pytest.mark.parametrize("text", ['%s %d "', "a\nb\x00\x1f", "1,2,[3", "\u2028 ä 🚂", '"pattern":""'])
+def test_any_text_can_be_exported(registry: Registry, tmp_path: Path, text: str) -> None:
+    """Also one that means something to who writes it."""
+    names = text.replace("\0", "")
+    many = [
+        WildcardSubscription(names, names, (names,), None, Matcher(text, text, True), description=text),
+        WildcardSubscription("b", "o", ("d",), None, AllOf((Matcher(text, "*"), NumberComparison(text, "<", 1e300)))),
+    ]
+    registry.import_many(many)
+    for name in ("all.jsonl", "all.parquet"):
+        assert export_file(registry, tmp_path / name) == 2
+        with Queue(":memory:") as other:
+            copy = Registry(other.store)
+            import_file(copy, tmp_path / name)
+            assert stored(copy) == many
+
+
+def test_an_empty_registry_makes_an_empty_file(registry: Registry, tmp_path: Path) -> None:
+    """That can be imported."""
+    for name in ("all.jsonl", "all.parquet"):
+        assert export_file(registry, tmp_path / name) == 0
+        assert import_file(registry, tmp_path / name) == Imported(0, 0)
 
 
 def test_those_of_an_owner_can_be_exported(registry: Registry, tmp_path: Path) -> None:

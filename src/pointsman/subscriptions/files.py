@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, TypeVar, get_args
 
 from pointsman.errors import InputError, PointsmanError
+from pointsman.subscriptions.exporting import Columns, exported
 from pointsman.subscriptions.importing import Imported, Progress
 from pointsman.subscriptions.json_lines import Entry, read_lines, write_lines
 from pointsman.subscriptions.model import WildcardSubscription
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 Form = Literal["jsonl", "parquet"]
 STANDARD = Path("-")
 """The standard input, and the standard output."""
-PAGE = 5_000
 LARGE = 1 << 20
 """Bytes of a file that is read by compiled code."""
 Stored = TypeVar("Stored")
@@ -95,33 +95,29 @@ def export_file(
     """
     count = 0
 
-    def pieces() -> Iterator[list[WildcardSubscription]]:
+    def pages() -> Iterator[Columns]:
         nonlocal count
-        after = 0
-        while page := registry.list(PAGE, after) if owner is None else registry.by_owner(owner, PAGE, after):
-            after = page[-1].number
-            yield [entry.subscription for entry in page]
-            count += len(page)
+        for page in exported(registry, owner):
+            yield page
+            count += len(page.id)
             if progress is not None:
-                progress(len(page))
+                progress(len(page.id))
 
     chosen = _chosen(path, form)
     if path == STANDARD:
         if chosen == "parquet":
             raise InputError("bad-usage", "Parquet cannot be written to the standard output; name a file")
-        for piece in pieces():
-            write_lines(sys.stdout.buffer, piece)
+        write_lines(sys.stdout.buffer, pages())
         sys.stdout.buffer.flush()
         return count
     with _new_file(path) as beside:
         if chosen == "parquet":
             from pointsman.subscriptions.parquet import write_rows
 
-            write_rows(str(beside), pieces())
+            write_rows(str(beside), pages())
         else:
             with beside.open("wb") as file:
-                for piece in pieces():
-                    write_lines(file, piece)
+                write_lines(file, pages())
     return count
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from json.encoder import encode_basestring as quote
 from typing import BinaryIO, NamedTuple
 
 from pointsman.errors import InputError, MessageError, PointsmanError
+from pointsman.subscriptions.exporting import Columns
 from pointsman.subscriptions.limits import Limits
 from pointsman.subscriptions.model import WildcardSubscription
-from pointsman.subscriptions.reading import read_subscription
-from pointsman.subscriptions.writing import write_subscription
+from pointsman.subscriptions.reading import DIALECT, read_subscription
 from pointsman.text import json_text
 
 MAXIMUM_LINE = 16 << 20
 """The bytes of a line; a longer one is refused, so that memory stays bounded."""
+
+MOST_OWNED = 10_000
 
 
 class Entry(NamedTuple):
@@ -51,6 +54,35 @@ def read_line(text: bytes, name: str, number: int, limits: Limits) -> WildcardSu
         raise
 
 
-def write_lines(file: BinaryIO, subscriptions: Iterable[WildcardSubscription]) -> None:
-    """Writes each as a line."""
-    file.writelines(json_text.compact(write_subscription(each)) + b"\n" for each in subscriptions)
+def write_lines(file: BinaryIO, pages: Iterable[Columns]) -> None:
+    """Writes each subscription as a line, as ``write_subscription`` has it."""
+    owned: dict[tuple[str, str], str] = {}
+    for page in pages:
+        if len(owned) > MOST_OWNED:
+            owned.clear()
+        file.write("".join(_lines(page, owned)).encode())
+
+
+def _lines(columns: Columns, owned: dict[tuple[str, str], str]) -> Iterator[str]:
+    """The lines of a page; the owner and the destinations, which many have in common, are made a text of once."""
+    for id, owner, destinations, pattern, dialect, condition, enabled, expires, description in zip(
+        *columns, strict=True
+    ):
+        second = owned.get((owner, destinations))
+        if second is None:
+            names = json_text.compact(json_text.parse(destinations)).decode()
+            second = owned[owner, destinations] = f',"owner":{quote(owner)},"destinations":{names}'
+        line = f'{{"id":{quote(id)}{second}'
+        if pattern is not None:
+            line += f',"pattern":{quote(pattern)}'
+            if dialect != DIALECT:
+                line += f',"dialect":{quote(dialect)}'
+        if condition is not None:
+            line += f',"condition":{condition}'
+        if not enabled:
+            line += ',"enabled":false'
+        if expires is not None:
+            line += f',"expires":{expires!r}'
+        if description:
+            line += f',"description":{quote(description)}'
+        yield line + "}\n"

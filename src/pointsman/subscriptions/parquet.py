@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pointsman.errors import InputError, MessageError, PointsmanError
+from pointsman.subscriptions.exporting import Columns
 from pointsman.subscriptions.json_lines import Entry
 from pointsman.subscriptions.limits import Limits
 from pointsman.subscriptions.model import WildcardSubscription, bad
 from pointsman.subscriptions.reading import FIELDS, NEEDED, read_subscription
-from pointsman.subscriptions.writing import write_subscription
 from pointsman.text import json_text
 
 SCHEMA = pa.schema(
@@ -81,18 +81,28 @@ def _read_row(row: dict[str, Any], name: str, place: int, limits: Limits) -> Wil
     raise failed
 
 
-def write_rows(path: str, pieces: Iterable[list[WildcardSubscription]]) -> None:
-    """Writes a file of all pieces."""
+def write_rows(path: str, pages: Iterable[Columns]) -> None:
+    """Writes a file of all pages."""
     with pq.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
-        for piece in pieces:
-            writer.write_batch(pa.RecordBatch.from_pylist([_row(each) for each in piece], SCHEMA))
+        held: list[Any] = []
+        for columns in pages:
+            held.append(_batch(columns))
+            if sum(map(len, held)) >= ROWS:
+                writer.write_table(pa.Table.from_batches(held))
+                held.clear()
+        if held:
+            writer.write_table(pa.Table.from_batches(held))
 
 
-def _row(subscription: WildcardSubscription) -> dict[str, Any]:
-    row = {"enabled": True, **write_subscription(subscription)}
-    if "condition" in row:
-        row["condition"] = json_text.compact(row["condition"]).decode()
-    return row
+def _batch(columns: Columns) -> Any:
+    names = {text: json_text.parse(text) for text in set(columns.destinations)}
+    fields = columns._replace(
+        destinations=[names[text] for text in columns.destinations],
+        enabled=[bool(each) for each in columns.enabled],
+    )
+    return pa.RecordBatch.from_arrays(
+        [pa.array(values, field.type) for values, field in zip(fields, SCHEMA, strict=True)], schema=SCHEMA
+    )
 
 
 def _with_schema(batch: Any) -> Any:

@@ -71,6 +71,9 @@ UPDATE wildcard_matcher SET uses = uses + (value & 1048575) FROM carray(?) WHERE
 MATCHER_LEAVE = "UPDATE wildcard_matcher SET uses = uses - 1 WHERE id = ? RETURNING uses, text, key, kind"
 MATCHER_DELETE = "DELETE FROM wildcard_matcher WHERE id = ?"
 MATCHER_READ = "SELECT text, key, kind FROM wildcard_matcher WHERE id = ?"
+MATCHERS_READ = """
+SELECT m.id, m.text, m.key, m.kind FROM carray(?) AS c CROSS JOIN wildcard_matcher AS m ON m.id = c.value
+"""
 MATCHERS_AFTER = "SELECT id, text, key, kind FROM wildcard_matcher WHERE id > ? ORDER BY id LIMIT ?"
 
 # -- subject patterns

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Container, Iterator
 from typing import Any, TypeAlias
 
@@ -16,6 +17,8 @@ from pointsman.subscriptions.gates import Leaf
 
 Tree: TypeAlias = Any
 """What JSON makes of the text: a number or a list."""
+LEAF = re.compile(r"(?:(?<=,)|^)\d+", re.MULTILINE)
+"""The number of a matcher in the text of a tree, or of several in lines; other numbers stand right after a bracket."""
 _decode = json.JSONDecoder().raw_decode
 
 

@@ -1,0 +1,97 @@
+"""Conditions as JSON text, straight from what is stored: many at a time, without making them."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Sequence
+from json.encoder import encode_basestring as quote
+
+import apsw
+
+from pointsman.conditions import write_condition
+from pointsman.subscriptions import statements
+from pointsman.subscriptions.control import Reader
+from pointsman.subscriptions.leaf_rows import row_leaf
+from pointsman.subscriptions.trees import LEAF, Tree
+from pointsman.text import json_text
+
+MOST_CHARACTERS = 32 << 20
+"""Of the texts of matchers that are kept for the next conditions."""
+MOST_SHAPES = 10_000
+_SIGNS = {"&": "and", "|": "or", "^": "xor"}
+
+
+class ConditionTexts:
+    """Makes JSON texts of stored conditions; matchers that several have are read once.
+
+    A number is never that of another matcher, so that texts may be kept from one transaction to the next.
+    """
+
+    def __init__(self) -> None:
+        self._leaves: dict[str, str] = {}
+        self._characters = 0
+        self._shapes: dict[str, str] = {}
+        self._frames: dict[tuple[str, int], tuple[str, str]] = {}
+
+    def of(self, trees: Sequence[str], connection: Reader) -> list[str]:
+        """The texts of conditions that ``write_tree`` has written, in their order."""
+        if not trees:
+            return []
+        # All of them at once: no line is Python's own work, and neither a tree nor a JSON text holds a line's end.
+        together = "\n".join(trees)
+        numbers = LEAF.findall(together)
+        self._read_leaves(set(numbers), connection)
+        shapes = LEAF.sub("%s", together).split("\n")
+        self._read_shapes(set(shapes))
+        forms = "\n".join([self._shapes[shape] for shape in shapes])
+        return (forms % tuple([self._leaves[number] for number in numbers])).split("\n")
+
+    def _read_leaves(self, numbers: set[str], connection: Reader) -> None:
+        if self._characters > MOST_CHARACTERS:
+            self._leaves.clear()
+            self._characters = 0
+        needed = array("q", sorted(map(int, numbers.difference(self._leaves))))
+        if not needed:
+            return
+        for number, text, key, kind in connection.execute(statements.MATCHERS_READ, (apsw.carray(needed),)):
+            self._leaves[str(number)] = written = self._leaf(text, key, kind)
+            self._characters += len(written)
+
+    def _leaf(self, text: str | float, key: str, kind: int) -> str:
+        if not isinstance(text, str):
+            return json_text.compact(write_condition(row_leaf(text, key, kind))).decode()
+        frame = self._frames.get((key, kind))
+        if frame is None:
+            if len(self._frames) >= MOST_SHAPES:
+                self._frames.clear()
+            whole = json_text.compact(write_condition(row_leaf("", key, kind))).decode()
+            before, empty, after = whole.rpartition('"pattern":""')
+            frame = self._frames[key, kind] = (before + empty[:-2], after)
+        return frame[0] + quote(text) + frame[1]
+
+    def _read_shapes(self, shapes: set[str]) -> None:
+        """The forms of shapes: JSON in which ``%s`` stands for each matcher, in their order."""
+        if len(self._shapes) > MOST_SHAPES:
+            self._shapes.clear()
+        for shape in shapes.difference(self._shapes):
+            self._shapes[shape] = _form(json.loads(shape.replace("%s", '"%s"')))
+
+
+def _form(tree: Tree) -> str:
+    if isinstance(tree, str):
+        return tree
+    sign, *parts = tree
+    if sign == "+":
+        includes, excludes = parts
+        without = "" if excludes == [0] else f',"excludes":{_group(excludes)}'
+        return f'{{"includes":{_group(includes)}{without}}}'
+    if sign == "!":
+        return f'{{"not":{_form(parts[0])}}}'
+    return f'{{"{_SIGNS[sign]}":[{",".join(map(_form, parts))}]}}'
+
+
+def _group(part: Tree) -> str:
+    every, *matchers = part
+    how = '"all":true,' if every else ""
+    return f'{{{how}"matchers":[{",".join(matchers)}]}}'

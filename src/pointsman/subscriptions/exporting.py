@@ -1,0 +1,61 @@
+"""Subscriptions for files, straight from what is stored: a page at a time, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from pointsman.subscriptions import statements
+from pointsman.subscriptions.condition_texts import ConditionTexts
+from pointsman.subscriptions.registry import Registry
+
+PAGE = 10_000
+"""Subscriptions that are read together at most."""
+MOST_CHARACTERS = 1 << 20
+"""Of stored conditions that are written together; long ones have thousands of matchers."""
+
+
+class Columns(NamedTuple):
+    """The fields of subscriptions in the order in which they are written, each a column."""
+
+    id: Sequence[str]
+    owner: Sequence[str]
+    destinations: Sequence[str]
+    """JSON texts."""
+    pattern: Sequence[str | None]
+    dialect: Sequence[str | None]
+    condition: Sequence[str | None]
+    """JSON texts."""
+    enabled: Sequence[int]
+    expires: Sequence[float | None]
+    description: Sequence[str | None]
+
+
+def exported(registry: Registry, owner: str | None) -> Iterator[Columns]:
+    """All subscriptions, or those of an owner, by ascending number; what is on a page is as of one instant."""
+    texts, after = ConditionTexts(), 0
+    while True:
+        with registry.reading() as connection:
+            if owner is None:
+                rows = connection.execute(statements.SUBSCRIPTIONS_AFTER, (after, PAGE)).fetchall()
+            else:
+                rows = connection.execute(statements.SUBSCRIPTIONS_OF_OWNER, (owner, after, PAGE)).fetchall()
+            if not rows:
+                return
+            rows = _not_too_long(rows)
+            _, _, *fields = zip(*rows, strict=True)
+            columns = Columns(*fields)
+            known = iter(texts.of([tree for tree in columns.condition if tree is not None], connection))
+            conditions = [None if tree is None else next(known) for tree in columns.condition]
+        yield columns._replace(condition=conditions)
+        after = rows[-1][0]
+
+
+def _not_too_long(rows: list[Any]) -> list[Any]:
+    """The first of these rows, at least one, of whose conditions there is not too much."""
+    characters, place = 0, Columns._fields.index("condition") + 2
+    for count, row in enumerate(rows):
+        characters += len(row[place] or "")
+        if characters > MOST_CHARACTERS:
+            return rows[: max(count, 1)]
+    return rows
