@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from pointsman.bench import subscriptions
 from pointsman.bench.subscriptions_data import BESIDE, SHARES, WITHOUT, make_data
+from pointsman.bench.subscriptions_files import FORMS, FileRow, measure_files
 from pointsman.bench.subscriptions_live import measure_live
 from pointsman.bench.subscriptions_peers import loop, regular_expression
 from pointsman.bench.subscriptions_plot import draw_subscriptions
@@ -126,6 +127,21 @@ def test_a_change_must_be_taken_up_in_fifty_microseconds() -> None:
     assert required([replace(row, subscriptions=10_000)]) == []
 
 
+def test_a_million_must_be_imported_and_exported_in_ten_seconds(tmp_path: Path) -> None:
+    """In both formats; what is measured is what is exported from one file and imported into another."""
+    slow = FileRow("Parquet", 1_000_000, 9.0, 11.0)
+    assert [(round(each.measured), each.held) for each in required([], [slow])] == [(90_909, False), (111_111, True)]
+    assert required([], [replace(slow, subscriptions=10_000)]) == []
+    with Queue(tmp_path / "queue.db") as queue:
+        registry = Registry(queue.store)
+        registry.create(read_subscription({"id": "a", "owner": "o", "destinations": ["d"], "pattern": "a.>"}))
+    measured = list(measure_files(tmp_path / "queue.db", tmp_path))
+    assert [(row.form, row.subscriptions) for row in measured] == [("JSON Lines", 1), ("Parquet", 1)]
+    for ending in FORMS.values():
+        with Queue(tmp_path / f"all.{ending}.db") as queue:
+            assert Registry(queue.store).count() == 1
+
+
 def test_peers_are_compared_where_they_were_measured() -> None:
     """Each with its own kind."""
     rows = [ROW, replace(ROW, way=SPARK), replace(ROW, way=LOOP, seconds=100.0), replace(ROW, way=JOIN, seconds=99.0)]
@@ -141,13 +157,15 @@ def test_the_command_prints_its_rows_and_draws_them(
         replace(ROW, way=LOOP, seconds=1_000.0, build_seconds=None),
         replace(ROW, way=LIVE, update_median=12.34, update_p90=45.67, update_mean=23.45),
     ]
-    results = {"rows": rows, "required": required(rows)}
+    files = [FileRow("JSON Lines", 1_000_000, 8.0, 5.0)]
+    results = {"rows": rows, "files": files, "required": required(rows, files)}
     bench_tables.show_subscriptions(results)
     shown = capsys.readouterr().out
     assert "broadcast: as asked for" in shown
     assert "0.10" in shown
     assert re.search(r"10,000 .*12\.3 .*45\.7 .*23\.4", shown)
     assert "10,000.0" in shown
+    assert re.search(r"JSON Lines .*1,000,000 .*200,000 .*125,000", shown)
     draw_subscriptions(results, tmp_path / "direct.png")
     monkeypatch.setattr(subscriptions, "run", lambda _quick, _progress: results)
     picture = tmp_path / "x.png"

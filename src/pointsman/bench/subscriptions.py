@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 
 from pointsman.bench.pipeline_cells import measure
 from pointsman.bench.subscriptions_data import SUBJECT, Data, make_data
-from pointsman.bench.subscriptions_live import measure_live
+from pointsman.bench.subscriptions_files import FileRow, measure_files
+from pointsman.bench.subscriptions_live import QUEUE, measure_live
 from pointsman.bench.subscriptions_peers import cross_join, loop
 from pointsman.bench.subscriptions_required import required
 from pointsman.bench.subscriptions_rows import COLUMNS, JOIN, LOOP, SPARK, Row
@@ -81,6 +82,7 @@ def run(quick: bool, progress: Progress = lambda _: None) -> dict[str, Sequence[
 def run_plan(plan: Plan, spark: SparkSession, progress: Progress = lambda _: None) -> dict[str, Sequence[Any]]:
     """The measurements of a plan."""
     rows: list[Row] = []
+    files: list[FileRow] = []
     if plan.warm:
         progress("warming up")
         with TemporaryDirectory(prefix="pointsman-bench-") as name:
@@ -90,7 +92,9 @@ def run_plan(plan: Plan, spark: SparkSession, progress: Progress = lambda _: Non
         data = make_data(size, plan.messages)
         with TemporaryDirectory(prefix="pointsman-bench-") as name:
             rows += _rows(plan, spark, data, Path(name), progress)
-    return {"rows": rows, "required": required(rows)}
+            progress(f"{size:,} subscriptions: exporting and importing them")
+            files += measure_files(Path(name) / QUEUE, Path(name))
+    return {"rows": rows, "files": files, "required": required(rows, files)}
 
 
 def _rows(plan: Plan, spark: SparkSession, data: Data, folder: Path, progress: Progress) -> Iterator[Row]:

@@ -26,6 +26,8 @@ from pointsman.subscriptions.registry import Registry
 from pointsman.subscriptions.resolver import PAGE, Resolver
 
 ROWS = 50_000
+QUEUE = "queue.db"
+"""The file with the subscriptions."""
 UPDATES = 300
 """Subscriptions that are created, changed and deleted."""
 
@@ -39,12 +41,12 @@ def measure_live(table: Any, messages: Sequence[Message], folder: Path, progress
     size = table.num_rows
     progress(f"{size:,} subscriptions: storing them")
     write_subscriptions(table, folder / "live.parquet")
-    with Queue(folder / "queue.db") as queue:
+    with Queue(folder / QUEUE) as queue:
         import_file(Registry(queue.store), folder / "live.parquet")
     progress(f"{size:,} subscriptions: {LIVE}, {len(messages):,} messages")
     (folder / "messages.json").write_text(json.dumps(messages))
     # It is this very module, in a process that holds nothing else.
-    command = [sys.executable, "-m", __name__, str(folder / "queue.db"), str(folder / "messages.json")]
+    command = [sys.executable, "-m", __name__, str(folder / QUEUE), str(folder / "messages.json")]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return Row(LIVE, size, len(messages), **json.loads(told))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pointsman.bench.subscriptions_files import FileRow
 from pointsman.bench.subscriptions_rows import JOIN, SPARK, Row
 from pointsman.cli.bench_pipeline_tables import must_hold
 from pointsman.cli.bench_queue_tables import Table
@@ -26,6 +27,14 @@ def tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
             ("subscriptions", "median", "p90", "mean"),
             0,
             [_updates(row) for row in updated],
+        )
+    files: Sequence[FileRow] = results.get("files", ())
+    if files:
+        yield Table(
+            "Files of subscriptions, by the wall clock",
+            ("format", "subscriptions", "imported a second", "exported a second"),
+            1,
+            [_file(row) for row in files],
         )
     ways = [row for row in rows if row.mode]
     if ways:
@@ -54,6 +63,15 @@ def _row(row: Row) -> Sequence[str]:
 def _updates(row: Row) -> Sequence[str]:
     spent = (row.update_median, row.update_p90, row.update_mean)
     return (f"{row.subscriptions:,}", *("" if each is None else f"{each:,.1f}" for each in spent))
+
+
+def _file(row: FileRow) -> Sequence[str]:
+    return (
+        row.form,
+        f"{row.subscriptions:,}",
+        f"{row.imported_per_second:,.0f}",
+        f"{row.exported_per_second:,.0f}",
+    )
 
 
 def _cpu(row: Row) -> float | None:
