@@ -20,7 +20,13 @@ from pointsman.patterns import Pattern
 from pointsman.pipeline import resolve, subscription_versions
 from pointsman.pipeline.compiled_subscriptions import CompiledSubscriptions, compile_subscriptions
 from pointsman.pipeline.resolve_conditions import resolve_conditions
-from pointsman.pipeline.subscription_flow import SubscriptionFlow, input_adapter, output_adapter, with_destinations
+from pointsman.pipeline.subscription_flow import (
+    SubscriptionFlow,
+    input_adapter,
+    output_adapter,
+    readable,
+    with_destinations,
+)
 from pointsman.pipeline.subscription_versions import SubscriptionVersions, read_files
 from pointsman.subscriptions.model import WildcardSubscription
 from pointsman.subscriptions.writing import write_subscription
@@ -81,7 +87,7 @@ def delivered(out: Path) -> set[tuple[str, str, str, tuple[str, ...]]]:
     return {(row["id"], row["owner"], row["destination"], tuple(row["subscriptions"])) for row in rows}
 
 
-def flow(spark: SparkSession, folder: Path, told: list[Any]) -> SubscriptionFlow:
+def flow(spark: SparkSession, folder: Path, told: list[Any], table: RoutingTable = TABLE) -> SubscriptionFlow:
     """The flow in a folder, with pages of two."""
     versions = SubscriptionVersions(
         lambda: with_destinations(read_files(spark, folder / "subscriptions.jsonl")),
@@ -89,7 +95,7 @@ def flow(spark: SparkSession, folder: Path, told: list[Any]) -> SubscriptionFlow
         stamp=(folder / "subscriptions.jsonl").read_bytes,
         tell=lambda event, **fields: told.append((event, fields)),
     )
-    return SubscriptionFlow(versions, TABLE, folder / "out", page=2)
+    return SubscriptionFlow(versions, table, folder / "out", page=2)
 
 
 def run(spark: SparkSession, folder: Path, own: SubscriptionFlow) -> None:
@@ -150,6 +156,30 @@ def test_from_a_source_file_to_destination_files_in_pages_of_two(spark: SparkSes
     assert told[-1][1]["code"] == "empty-token"
     repeated = {row for row in delivered(tmp_path / "out") if row[0] == "m9"}
     assert repeated == {("m9", "ann", "archive", ("everything",))}
+
+
+def test_owners_get_what_they_may_read(spark: SparkSession, tmp_path: Path) -> None:
+    """By the access rules of the table, as ``Access.check`` says; one without a subject is nobody's to read."""
+    rules = {
+        "ann": {"subscribe": ["papers.>"], "deny": {"subscribe": ["papers.old"]}},
+        "bob": {"publish": [">"]},
+        "cy": {"subscribe": [">"]},
+    }
+    table = RoutingTable.from_plain({"destinations": {"archive": None, "desk": None, "pager": None}, "access": rules})
+    access = table.access
+    assert access is not None
+    write_lines(tmp_path / "subscriptions.jsonl", SUBSCRIPTIONS)
+    write_messages(tmp_path, "one.json", MESSAGES)
+    run(spark, tmp_path, flow(spark, tmp_path, [], table))
+    subjects = {message.id: message.subject for message in MESSAGES}
+    wanted = expected(SUBSCRIPTIONS)
+    may = {each for each in wanted if access.check(each[1], "subscribe", subjects[each[0]]).allowed}
+    assert {each[1] for each in may} == {"ann", "cy"}
+    assert delivered(tmp_path / "out") == may < wanted
+    nameless = spark.createDataFrame(
+        [("m9", None, STERILE)], "id string, subject string, metadata map<string,string>"
+    ).withColumn("owner", sf.lit("cy"))
+    assert readable(nameless, table).count() == 0
 
 
 def test_versions_are_kept_for_batches_and_no_longer(

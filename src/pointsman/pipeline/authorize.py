@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from pointsman.access.rule import Operation
 from pointsman.errors import MissingExtraError
 from pointsman.pipeline.columns import MessageColumns
 from pointsman.pipeline.problem import is_fine, with_problem, with_problems
@@ -42,39 +43,41 @@ def authorize(messages: DataFrame, table: RoutingTable, *, principal: str | None
     if table.access is None or (principal is None and not columns.has("principal")):
         return base
     publisher = columns.principal if principal is None else sf.lit(principal)
-    refusal = _refusing(ship_table(base.sparkSession, part_of(table, "access")))
+    refusal = refusing(ship_table(base.sparkSession, part_of(table, "access")), "publish")
     asked = base.withColumn(REFUSAL, refusal(publisher, sf.when(is_fine(base), columns.subject)))
     return with_problem(asked, STAGE, CODE, asked[REFUSAL], asked[REFUSAL].isNotNull()).drop(REFUSAL)
 
 
-def refusals(table: RoutingTable, principals: pa.Array[Any], subjects: pa.Array[Any]) -> pa.Array[Any]:
-    """Why each principal may not publish to the subject beside it; null where it may, and where one of them is null."""
+def refusals(
+    table: RoutingTable, principals: pa.Array[Any], subjects: pa.Array[Any], operation: Operation = "publish"
+) -> pa.Array[Any]:
+    """Why each principal may not do so with the subject beside it; null where it may, and where one of them is null."""
     import pyarrow as pa
 
-    return map_pairs(principals, subjects, _refuser(table), pa.string())
+    return map_pairs(principals, subjects, _refuser(table, operation), pa.string())
 
 
 @lru_cache(maxsize=8)
-def _refuser(table: RoutingTable) -> Callable[[str, str], str | None]:
+def _refuser(table: RoutingTable, operation: Operation) -> Callable[[str, str], str | None]:
     """The function from a principal and a subject to why the table refuses that, which remembers its answers."""
     access = table.access
 
     @lru_cache(maxsize=REMEMBERED)
     def refuse(principal: str, subject: str) -> str | None:
-        verdict = None if access is None else access.check(principal, "publish", subject)
+        verdict = None if access is None else access.check(principal, operation, subject)
         return None if verdict is None or verdict.allowed else verdict.reason
 
     return refuse
 
 
-def _refusing(name: str) -> Any:
+def refusing(name: str, operation: Operation) -> Any:
     """The function from a principal and a subject to why that is refused, by the shipped table of this name."""
     import pyarrow as pa
     from pyspark import SparkFiles
     from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # it is there; its stub does not say so
 
     def refuse(principals: Any, subjects: Any) -> Any:
-        return refusals(opened_table(SparkFiles.get(name)), principals, subjects)
+        return refusals(opened_table(SparkFiles.get(name)), principals, subjects, operation)
 
     # Spark reads from the types that it works on columns; as text it could not find them here.
     refuse.__annotations__ = {"principals": pa.Array, "subjects": pa.Array, "return": pa.Array}

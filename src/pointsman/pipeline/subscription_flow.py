@@ -7,8 +7,8 @@
 - The input adapter (``input_adapter``) reads messages from files, in a batch or a stream.
 - The resolver is ``resolve``: on each worker the matchers that hold are found in pieces of messages, the subscriptions
   behind them are decided about, and those that match are handed out a page at a time.
-- The output adapter (``output_adapter``) makes deliveries of messages and their subscriptions, and ``deliver`` brings
-  them to their destinations.
+- The output adapter (``output_adapter``) makes deliveries of messages and their subscriptions; those that their owner
+  may read (``readable``) are brought to their destinations by ``deliver``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import InputError
+from pointsman.pipeline.authorize import refusing
 from pointsman.pipeline.columns import find
 from pointsman.pipeline.deliver import deliver
 from pointsman.pipeline.delivering.saving import save
@@ -25,6 +26,7 @@ from pointsman.pipeline.formats import stream_messages
 from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.resolve_conditions import ID, MOST_IN_A_PAGE, resolve_conditions
 from pointsman.pipeline.subscription_versions import SubscriptionVersions
+from pointsman.pipeline.table_file import part_of, ship_table
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
@@ -83,6 +85,20 @@ def output_adapter(resolved: DataFrame) -> DataFrame:
     return shown.select(f"{WHO}.*", "destination", "owner", "matched", "subscriptions", "delivery_id")
 
 
+def readable(deliveries: DataFrame, table: RoutingTable) -> DataFrame:
+    """The deliveries whose owner may read the subject, by the access rules of the table, if it has any.
+
+    As in the embedded broker, what an owner may not read is no mistake: it is as if it had not been asked for.
+    """
+    from pyspark.sql import functions as sf
+
+    if table.access is None:
+        return deliveries
+    refusal = refusing(ship_table(deliveries.sparkSession, part_of(table, "access")), "subscribe")
+    may = refusal(sf.col("owner"), sf.col("subject")).isNull()
+    return deliveries.where(sf.col("subject").isNotNull() & may)
+
+
 class SubscriptionFlow:
     """The flow from messages to destinations, for ``foreachBatch``: each batch with the version that it began with."""
 
@@ -96,7 +112,7 @@ class SubscriptionFlow:
         sinks: Mapping[str, Any] | None = None,
         query: str = "subscriptions",
     ) -> None:
-        """``versions`` are of subscriptions ``with_destinations``; ``table`` has the destinations. The rest is as for
+        """``versions`` are of subscriptions ``with_destinations``; ``table`` has the destinations and the access rules. The rest is as for
         ``resolve_conditions`` and ``deliver``.
         """
         self._versions = versions
@@ -117,4 +133,5 @@ class SubscriptionFlow:
                 save(wrong, "json", {}, f"{self._out}/quarantined/batch={batch}")
         resolved = resolve_conditions(messages, self._versions.of_batch(batch), page=self._page)
         resolved = resolved.drop(PROBLEM)
-        deliver(output_adapter(resolved), self._table, self._out, sinks=self._sinks, batch=batch, query=self._query)
+        deliveries = readable(output_adapter(resolved), self._table)
+        deliver(deliveries, self._table, self._out, sinks=self._sinks, batch=batch, query=self._query)
