@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
-TINY = bench.Plan(400, (300,), (300,), 1, ((300, 20),), 300, (Batches(50, 3),), StatePlan(40, 3, buckets=2))
+TINY = bench.Plan(400, (300,), (300,), 1, 1, ((300, 20),), 300, (Batches(50, 3),), StatePlan(40, 3, buckets=2))
 
 
 @pytest.fixture(scope="module")

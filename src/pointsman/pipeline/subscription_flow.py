@@ -112,8 +112,9 @@ class SubscriptionFlow:
         sinks: Mapping[str, Any] | None = None,
         query: str = "subscriptions",
     ) -> None:
-        """``versions`` are of subscriptions ``with_destinations``; ``table`` has the destinations and the access rules. The rest is as for
-        ``resolve_conditions`` and ``deliver``.
+        """``versions`` are of subscriptions ``with_destinations``; ``table`` has the destinations and the access rules.
+
+        The rest is as for ``resolve_conditions`` and ``deliver``.
         """
         self._versions = versions
         self._table = table
