@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pointsman.bench.pipeline_cells import Cell, make_cell, run_cells
+from pointsman.bench.pipeline_cells import make_cell, run_cells
 from pointsman.bench.pipeline_data import subscription_patterns, write_messages
 from pointsman.bench.pipeline_required import required
 from pointsman.bench.pipeline_rows import DISTINCT, GATHERINGS, REPEATED, SAGAS, Row, StateRow, StreamRow
@@ -92,22 +92,22 @@ def run_plan(plan: Plan, spark: SparkSession, progress: Progress = lambda _: Non
         messages = streams(plan.messages)
         for stream in (REPEATED, DISTINCT):
             write_messages(folder / stream, getattr(messages, stream))
-        plain = [*_cells(_stages(plan, spark, messages.repeated, progress), spark, folder, progress)]
-        rows = run_cells(plain, plan.turns, progress)
-        routing = [*_cells(_routing(plan, messages.repeated, progress), spark, folder, progress)]
-        rows += run_cells(routing, plan.route_turns, progress)
+        plain = [*_stages(plan, spark, messages.repeated, progress)]
+        routing = [*_routing(plan, messages.repeated, progress)]
+        rows: list[Row] = []
+        for stages, turns in ((plain, plan.turns), (routing, plan.route_turns)):
+            # One stream after the other: workers remember subjects, of which all distinct ones leave nothing.
+            for stream in (REPEATED, DISTINCT):
+                cells = [make_cell(spark, stage, stream, folder / stream, progress) for stage in stages]
+                rows += run_cells(cells, turns, progress)
+        places = {(stage.name, stage.subscriptions): place for place, stage in enumerate([*plain, *routing])}
+        rows.sort(key=lambda row: places[row.stage, row.subscriptions])
         measured: dict[str, Sequence[Any]] = {"rows": rows}
         measured["naive"] = [*_naive(plan, spark, folder, messages.repeated, progress)]
         measured["streams"] = [*_streams(plan, spark, folder, messages.repeated, progress)]
         measured["state"] = [*_state(plan, spark, folder, progress)]
     measured["required"] = required(measured)
     return measured
-
-
-def _cells(stages: Iterable[Stage], spark: SparkSession, folder: Path, progress: Progress) -> Iterator[Cell]:
-    for stage in stages:
-        for stream in (REPEATED, DISTINCT):
-            yield make_cell(spark, stage, stream, folder / stream, progress)
 
 
 def _stages(plan: Plan, spark: SparkSession, subjects: Texts, progress: Progress) -> Iterator[Stage]:
