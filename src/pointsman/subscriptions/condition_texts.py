@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Sequence
-from json.encoder import encode_basestring as quote
 
 import apsw
 
@@ -32,20 +31,18 @@ class ConditionTexts:
         self._leaves: dict[str, str] = {}
         self._characters = 0
         self._shapes: dict[str, str] = {}
-        self._frames: dict[tuple[str, int], tuple[str, str]] = {}
 
     def of(self, trees: Sequence[str], connection: Reader) -> list[str]:
         """The texts of conditions that ``write_tree`` has written, in their order."""
         if not trees:
             return []
         # All of them at once: no line is Python's own work, and neither a tree nor a JSON text holds a line's end.
-        together = "\n".join(trees)
-        numbers = LEAF.findall(together)
+        parts = LEAF.split("\n".join(trees))
+        numbers, shapes = parts[1::2], "%s".join(parts[::2]).split("\n")
         self._read_leaves(set(numbers), connection)
-        shapes = LEAF.sub("%s", together).split("\n")
         self._read_shapes(set(shapes))
-        forms = "\n".join([self._shapes[shape] for shape in shapes])
-        return (forms % tuple([self._leaves[number] for number in numbers])).split("\n")
+        forms = "\n".join(map(self._shapes.__getitem__, shapes))
+        return (forms % tuple(map(self._leaves.__getitem__, numbers))).split("\n")
 
     def _read_leaves(self, numbers: set[str], connection: Reader) -> None:
         if self._characters > MOST_CHARACTERS:
@@ -54,21 +51,12 @@ class ConditionTexts:
         needed = array("q", sorted(map(int, numbers.difference(self._leaves))))
         if not needed:
             return
-        for number, text, key, kind in connection.execute(statements.MATCHERS_READ, (apsw.carray(needed),)):
-            self._leaves[str(number)] = written = self._leaf(text, key, kind)
-            self._characters += len(written)
-
-    def _leaf(self, text: str | float, key: str, kind: int) -> str:
-        if not isinstance(text, str):
-            return json_text.compact(write_condition(row_leaf(text, key, kind))).decode()
-        frame = self._frames.get((key, kind))
-        if frame is None:
-            if len(self._frames) >= MOST_SHAPES:
-                self._frames.clear()
-            whole = json_text.compact(write_condition(row_leaf("", key, kind))).decode()
-            before, empty, after = whole.rpartition('"pattern":""')
-            frame = self._frames[key, kind] = (before + empty[:-2], after)
-        return frame[0] + quote(text) + frame[1]
+        texts = connection.execute(statements.MATCHERS_WRITTEN, (apsw.carray(needed),)).fetchall()
+        self._leaves.update(texts)
+        self._characters += sum([len(text) for _, text in texts])
+        if len(texts) < len(needed):
+            for number, *row in connection.execute(statements.COMPARISONS_READ, (apsw.carray(needed),)):
+                self._leaves[str(number)] = json_text.compact(write_condition(row_leaf(*row))).decode()
 
     def _read_shapes(self, shapes: set[str]) -> None:
         """The forms of shapes: JSON in which ``%s`` stands for each matcher, in their order."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from pointsman.subscriptions import statements
 from pointsman.subscriptions.condition_texts import ConditionTexts
+from pointsman.subscriptions.control import Reader
 from pointsman.subscriptions.registry import Registry
 
 PAGE = 10_000
@@ -45,15 +46,24 @@ def exported(registry: Registry, owner: str | None) -> Iterator[Columns]:
             rows = _not_too_long(rows)
             _, _, *fields = zip(*rows, strict=True)
             columns = Columns(*fields)
-            known = iter(texts.of([tree for tree in columns.condition if tree is not None], connection))
-            conditions = [None if tree is None else next(known) for tree in columns.condition]
-        yield columns._replace(condition=conditions)
+            columns = columns._replace(condition=_conditions(columns.condition, texts, connection))
+        yield columns
         after = rows[-1][0]
+
+
+def _conditions(trees: Sequence[str | None], texts: ConditionTexts, connection: Reader) -> Sequence[str | None]:
+    known = texts.of([tree for tree in trees if tree is not None], connection)
+    if len(known) == len(trees):
+        return known
+    coming = iter(known)
+    return [None if tree is None else next(coming) for tree in trees]
 
 
 def _not_too_long(rows: list[Any]) -> list[Any]:
     """The first of these rows, at least one, of whose conditions there is not too much."""
     characters, place = 0, Columns._fields.index("condition") + 2
+    if sum([len(row[place] or "") for row in rows]) <= MOST_CHARACTERS:
+        return rows
     for count, row in enumerate(rows):
         characters += len(row[place] or "")
         if characters > MOST_CHARACTERS:

@@ -29,6 +29,8 @@ SCHEMA = pa.schema(
         ("description", pa.string()),
     ]
 )
+REPEATED = ["owner", "destinations.list.element", "pattern", "dialect", "description"]
+"""Columns in which values come again; ids and conditions are too many to be looked for."""
 ROWS = 50_000
 """Rows that are read or written together."""
 
@@ -83,7 +85,7 @@ def _read_row(row: dict[str, Any], name: str, place: int, limits: Limits) -> Wil
 
 def write_rows(path: str, pages: Iterable[Columns]) -> None:
     """Writes a file of all pages."""
-    with pq.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
+    with pq.ParquetWriter(path, SCHEMA, compression="zstd", use_dictionary=REPEATED) as writer:
         held: list[Any] = []
         for columns in pages:
             held.append(_batch(columns))
@@ -95,14 +97,16 @@ def write_rows(path: str, pages: Iterable[Columns]) -> None:
 
 
 def _batch(columns: Columns) -> Any:
-    names = {text: json_text.parse(text) for text in set(columns.destinations)}
-    fields = columns._replace(
-        destinations=[names[text] for text in columns.destinations],
-        enabled=[bool(each) for each in columns.enabled],
-    )
-    return pa.RecordBatch.from_arrays(
-        [pa.array(values, field.type) for values, field in zip(fields, SCHEMA, strict=True)], schema=SCHEMA
-    )
+    destinations = pa.array(columns.destinations).dictionary_encode()
+    names = [json_text.parse(text) for text in destinations.dictionary.to_pylist()]
+    arrays = {
+        "destinations": pa.array(names, SCHEMA.field("destinations").type).take(destinations.indices),
+        "enabled": pa.array(columns.enabled, pa.int8()).cast(pa.bool_()),
+    }
+    for field in SCHEMA:
+        if field.name not in arrays:
+            arrays[field.name] = pa.array(getattr(columns, field.name), field.type)
+    return pa.RecordBatch.from_arrays([arrays[field.name] for field in SCHEMA], schema=SCHEMA)
 
 
 def _with_schema(batch: Any) -> Any:

@@ -71,8 +71,15 @@ UPDATE wildcard_matcher SET uses = uses + (value & 1048575) FROM carray(?) WHERE
 MATCHER_LEAVE = "UPDATE wildcard_matcher SET uses = uses - 1 WHERE id = ? RETURNING uses, text, key, kind"
 MATCHER_DELETE = "DELETE FROM wildcard_matcher WHERE id = ?"
 MATCHER_READ = "SELECT text, key, kind FROM wildcard_matcher WHERE id = ?"
-MATCHERS_READ = """
+MATCHERS_WRITTEN = """
+SELECT CAST(m.id AS TEXT), iif(m.kind & 1, '{"pattern":', '{"key":' || json_quote(m.key) || ',"pattern":')
+    || json_quote(m.text) || iif(m.kind & 2, ',"partial":true}', '}')
+FROM carray(?) AS c CROSS JOIN wildcard_matcher AS m ON m.id = c.value WHERE m.kind < 4
+"""
+"""Those that are no number comparisons, as JSON; ``leaf_rows.py`` says what the kinds are."""
+COMPARISONS_READ = """
 SELECT m.id, m.text, m.key, m.kind FROM carray(?) AS c CROSS JOIN wildcard_matcher AS m ON m.id = c.value
+WHERE m.kind >= 4
 """
 MATCHERS_AFTER = "SELECT id, text, key, kind FROM wildcard_matcher WHERE id > ? ORDER BY id LIMIT ?"
 

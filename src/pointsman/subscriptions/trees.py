@@ -17,7 +17,7 @@ from pointsman.subscriptions.gates import Leaf
 
 Tree: TypeAlias = Any
 """What JSON makes of the text: a number or a list."""
-LEAF = re.compile(r"(?:(?<=,)|^)\d+", re.MULTILINE)
+LEAF = re.compile(r"(?:(?<=,)|^)(\d+)", re.MULTILINE)
 """The number of a matcher in the text of a tree, or of several in lines; other numbers stand right after a bracket."""
 _decode = json.JSONDecoder().raw_decode
 
