@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pointsman.conditions import AllOf, Matcher, NumberComparison
 from pointsman.errors import InputError, StoreError
 from pointsman.store.queue import Queue
-from pointsman.subscriptions import condition_texts, exporting
+from pointsman.subscriptions import condition_texts, exporting, parquet
 from pointsman.subscriptions.files import export_file, import_file
 from pointsman.subscriptions.importing import Imported
 from pointsman.subscriptions.json_lines import MAXIMUM_LINE
@@ -92,6 +92,7 @@ def test_what_is_exported_is_what_the_long_way_writes(
         (exporting, "MOST_CHARACTERS"),
         (condition_texts, "MOST_CHARACTERS"),
         (condition_texts, "MOST_SHAPES"),
+        (parquet, "MOST_BYTES"),
     ):
         monkeypatch.setattr(module, limit, data.draw(st.sampled_from([0, 1, 40, 1 << 20])))
     many = [*EVERYTHING, *(data.draw(subscriptions(f"{place}")) for place in range(data.draw(st.integers(0, 6))))]

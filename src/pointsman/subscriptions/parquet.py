@@ -33,6 +33,8 @@ REPEATED = ["owner", "destinations.list.element", "pattern", "dialect", "descrip
 """Columns in which values come again; ids and conditions are too many to be looked for."""
 ROWS = 50_000
 """Rows that are read or written together."""
+MOST_BYTES = 64 << 20
+"""Of rows that wait to be written together."""
 
 
 def open_parquet(path: str) -> Any:
@@ -89,7 +91,7 @@ def write_rows(path: str, pages: Iterable[Columns]) -> None:
         held: list[Any] = []
         for columns in pages:
             held.append(_batch(columns))
-            if sum(map(len, held)) >= ROWS:
+            if sum(map(len, held)) >= ROWS or sum(batch.nbytes for batch in held) >= MOST_BYTES:
                 writer.write_table(pa.Table.from_batches(held))
                 held.clear()
         if held:
