@@ -12,7 +12,7 @@ from pointsman.subscriptions.registry import Registry
 
 PAGE = 10_000
 """Subscriptions that are read together at most."""
-MOST_CHARACTERS = 400_000
+MOST_CHARACTERS = 800_000
 """Of stored conditions that are written together; long ones have thousands of matchers."""
 
 
