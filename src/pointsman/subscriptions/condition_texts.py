@@ -18,6 +18,7 @@ from pointsman.text import json_text
 MOST_CHARACTERS = 32 << 20
 """Of the texts of matchers that are kept for the next conditions."""
 MOST_SHAPES = 10_000
+"""Forms of conditions that are kept likewise."""
 _SIGNS = {"&": "and", "|": "or", "^": "xor"}
 
 
@@ -36,7 +37,7 @@ class ConditionTexts:
         """The texts of conditions that ``write_tree`` has written, in their order."""
         if not trees:
             return []
-        # All of them at once: no line is Python's own work, and neither a tree nor a JSON text holds a line's end.
+        # All at once, which spares Python a step for each of them: no tree and no JSON text holds a line's end.
         parts = LEAF.split("\n".join(trees))
         numbers, shapes = parts[1::2], "%s".join(parts[::2]).split("\n")
         self._read_leaves(set(numbers), connection)
@@ -52,11 +53,14 @@ class ConditionTexts:
         if not needed:
             return
         texts = connection.execute(statements.MATCHERS_WRITTEN, (apsw.carray(needed),)).fetchall()
+        if len(texts) < len(needed):
+            comparisons = connection.execute(statements.COMPARISONS_READ, (apsw.carray(needed),))
+            texts += [
+                (str(number), json_text.compact(write_condition(row_leaf(*row))).decode())
+                for number, *row in comparisons
+            ]
         self._leaves.update(texts)
         self._characters += sum([len(text) for _, text in texts])
-        if len(texts) < len(needed):
-            for number, *row in connection.execute(statements.COMPARISONS_READ, (apsw.carray(needed),)):
-                self._leaves[str(number)] = json_text.compact(write_condition(row_leaf(*row))).decode()
 
     def _read_shapes(self, shapes: set[str]) -> None:
         """The forms of shapes: JSON in which ``%s`` stands for each matcher, in their order."""

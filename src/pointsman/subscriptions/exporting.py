@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from pointsman.subscriptions import statements
@@ -61,11 +63,6 @@ def _conditions(trees: Sequence[str | None], texts: ConditionTexts, connection: 
 
 def _not_too_long(rows: list[Any]) -> list[Any]:
     """The first of these rows, at least one, of whose conditions there is not too much."""
-    characters, place = 0, Columns._fields.index("condition") + 2
-    if sum([len(row[place] or "") for row in rows]) <= MOST_CHARACTERS:
-        return rows
-    for count, row in enumerate(rows):
-        characters += len(row[place] or "")
-        if characters > MOST_CHARACTERS:
-            return rows[: max(count, 1)]
-    return rows
+    place = Columns._fields.index("condition") + 2
+    characters = list(accumulate(len(row[place] or "") for row in rows))
+    return rows[: max(1, bisect_right(characters, MOST_CHARACTERS))]

@@ -15,8 +15,8 @@ from pointsman.text import json_text
 
 MAXIMUM_LINE = 16 << 20
 """The bytes of a line; a longer one is refused, so that memory stays bounded."""
-
 MOST_OWNED = 10_000
+"""Owners with their destinations whose text is kept for the next lines."""
 
 
 class Entry(NamedTuple):
