@@ -13,7 +13,7 @@ from pointsman.pipeline.running.run import _while_java_lives
 pytestmark = pytest.mark.spark
 
 NOISY = """
-import importlib, sys, threading, time
+import atexit, importlib, sys, threading, time
 from pointsman.errors import InputError
 
 def talk():
@@ -25,6 +25,8 @@ def failing(*_, **__):
     time.sleep(0.2)
     raise InputError("java-ended", "the Java process of Spark does not answer: Killed")
 
+# As Spark's own ends do, which give the threads time to talk.
+atexit.register(time.sleep, 0.3)
 command = importlib.import_module("pointsman.cli.main")
 command.app = failing
 command.main(["run", "x.yaml", *sys.argv[1:]])
