@@ -34,9 +34,8 @@ def spark() -> Iterator[SparkSession]:
     from pointsman.pipeline import local_session
     from pointsman.pipeline.session import QUICK_START
 
-    java = "spark.driver.extraJavaOptions"
     few_rows = {
-        java: f"{QUICK_START[java]} -XX:+UseSerialGC",
+        **QUICK_START,
         "spark.sql.shuffle.partitions": 2,
         # It asks Java four times for each call that makes a plan, which is what most tests spend their time with.
         "spark.python.sql.dataFrameDebugging.enabled": "false",

@@ -55,7 +55,7 @@ async def test_a_subscription_is_narrowed_to_what_its_owner_may_read_and_told_so
     """Handlers and iterators alike; nobody's rights are all."""
     async with MemoryBroker(TABLE) as broker:
         seen: list[tuple[str, str]] = []
-        with caplog.at_level(logging.INFO):
+        with caplog.at_level(logging.INFO, "pointsman.broker"):
             for owner in ("shop", "courier", None):
                 broker.on(">", name=f"of {owner}", principal=owner)(
                     lambda message, owner=owner: seen.append((str(owner), message.subject))

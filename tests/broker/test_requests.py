@@ -233,7 +233,7 @@ async def test_answers_may_come_as_messages_of_their_own(caplog: pytest.LogCaptu
     table = prices(answers="prices.answer", target="metadata['from']")
     async with MemoryBroker(table) as broker, broker.subscribe("result") as results:
         await broker.publish("prices.ask", correlation_id="c", metadata={"reply-to": "result"})
-        with caplog.at_level(logging.WARNING):
+        with caplog.at_level(logging.WARNING, "pointsman.broker"):
             await broker.publish("prices.answer", {"price": 1}, correlation_id="other", metadata={"from": "one"})
         assert "nothing was asked for 'other'" in caplog.text
         for number, name in enumerate(SUPPLIERS):

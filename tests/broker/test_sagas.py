@@ -166,7 +166,7 @@ async def test_an_event_of_an_unknown_saga_is_logged_and_delivered_all_the_same(
 ) -> None:
     """It is an error of whoever sent it, not of the broker."""
     async with MemoryBroker(TABLE) as broker, broker.subscribe("payments.events.>") as events:
-        with caplog.at_level(logging.WARNING):
+        with caplog.at_level(logging.WARNING, "pointsman.broker"):
             await broker.publish(order.PAYMENT_RESERVED, correlation_id="nobody")
         assert "has no saga 'nobody'" in caplog.text
         assert (await anext(events)).subject == order.PAYMENT_RESERVED

@@ -170,7 +170,7 @@ access:
     )
     async with MemoryBroker(table) as broker:
         seen = recorded(broker, "desk")
-        with caplog.at_level(logging.INFO):
+        with caplog.at_level(logging.INFO, "pointsman.broker"):
             await broker.subscriptions.create(made("some", pattern=Pattern(">")))
         assert "narrowed to 'orders.>', without what 'orders.secret' matches" in caplog.text
         await broker.subscriptions.create(made("any dialect", pattern=Pattern("#.secret", "amqp")))

@@ -20,7 +20,6 @@ ARCHIVE, OUT, CHECKPOINT = "archive", "out", "checkpoint"
 SUBSCRIPTIONS = ("shop", "shop-follow")
 TURNS = ("left", "right")
 EXTRA = "extra"
-JAVA = "spark.driver.extraJavaOptions"
 LATE = 60.0
 START = datetime(2026, 5, 1, 12, tzinfo=UTC).timestamp()
 TALES: tuple[tuple[tuple[str, float], ...], ...] = (
@@ -72,7 +71,7 @@ def pipeline(most: int) -> dict[str, Any]:
         "spark": {
             "spark.sql.shuffle.partitions": 2,
             "spark.local.dir": "local",
-            JAVA: f"{QUICK_START[JAVA]} -XX:+UseSerialGC",
+            **QUICK_START,
             "spark.python.sql.dataFrameDebugging.enabled": "false",
         },
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import logging
 import os
 import re
 import secrets
@@ -35,6 +36,15 @@ MACHINE_PATH = re.compile(r"(?<![\w.~-])/(?:work|home|root|tmp|Users|mnt)(?:/|\b
 REGISTRY = re.compile(
     r"pypi\.org|pythonhosted|anaconda\.(?:org|com)|npmjs|docker\.io|ghcr\.io|maven\.org", re.IGNORECASE
 )
+
+
+@pytest.fixture(autouse=True)
+def _other_tests_see_what_is_logged() -> Iterator[None]:
+    """An example may say what is logged in its own process."""
+    log = logging.getLogger("pointsman.broker")
+    before = log.level
+    yield
+    log.setLevel(before)
 
 
 class Block(NamedTuple):

@@ -83,7 +83,9 @@ def delivered(out: Path) -> set[tuple[str, str, str, tuple[str, ...]]]:
         destination = file.parent.name.partition("=")[2]
         rows += [json.loads(line) | {"destination": destination} for line in file.read_text().splitlines()]
     assert all(row["matched"] == len(row["subscriptions"]) for row in rows)
-    assert {row["delivery_id"] for row in rows} == {f"{r['id']}/{r['owner']}/{r['destination']}" for r in rows}
+    assert {row["delivery_id"] for row in rows} == {
+        f"{r['id']}/subscriptions:{r['owner']}/{r['destination']}" for r in rows
+    }
     return {(row["id"], row["owner"], row["destination"], tuple(row["subscriptions"])) for row in rows}
 
 

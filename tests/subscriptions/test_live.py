@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pointsman.conditions import Group, Matcher, Subscription
+from pointsman.store.journal import Journal
 from pointsman.store.queue import Queue
 from pointsman.store.transaction import Transaction
-from pointsman.subscriptions.control import Reader
+from pointsman.subscriptions.control import Control, Reader
 from pointsman.subscriptions.limits import LIMITS
 from pointsman.subscriptions.live import LiveSubscriptions
-from pointsman.subscriptions.matchers import Matchers, Pair, Service
+from pointsman.subscriptions.matchers import SERVICES, Matchers, Pair, Service
+from pointsman.subscriptions.model import WildcardSubscription
 from pointsman.subscriptions.registry import Registry
 from pointsman.subscriptions.storing import Storing
+from tests.subscriptions.strategies import metadata, subjects, subscriptions
 from tests.subscriptions.test_registry import made
 
 
@@ -92,7 +98,7 @@ class Interrupted:
 @pytest.mark.parametrize("rows", range(7))
 def test_what_was_taken_up_in_part_is_read_anew(registry: Registry, rows: int) -> None:
     """A matcher that became a gate meanwhile is not missed, nor is one kept that is gone."""
-    known = Matchers()
+    known = Matchers(Journal())
     excluded, gone = Matcher("region", "US"), Matcher("region", "U*")
     condition = Subscription(Group(False, (Matcher("region", "EU"),)), Group(False, (excluded,)))
     registry.create(made("first", condition=condition))
@@ -110,6 +116,85 @@ def test_what_was_taken_up_in_part_is_read_anew(registry: Registry, rows: int) -
     pair = Pair("region", ["US"])
     assert known.page(Service(includes=True, partial=False), pair, 10) == [numbers[excluded]]
     assert known.page(Service(includes=False, partial=False), pair, 10) == []
+
+
+class Blind:
+    """A connection that answers nothing."""
+
+    def execute(self, statement: str, parameters: tuple[Any, ...]) -> Iterator[Any]:
+        """Fails."""
+        raise AssertionError(statement, parameters)
+
+
+def test_what_this_process_has_changed_is_taken_up_without_reading_the_file(queue: Queue, registry: Registry) -> None:
+    """What came, what went, and what another subscription is found by now."""
+    known = Matchers(queue.store.journal)
+    with registry.reading() as connection:
+        known.refresh(connection)
+    excluded = Matcher("region", "US")
+    condition = Subscription(Group(False, (Matcher("region", "EU"),)), Group(False, (excluded,)))
+    registry.create(made("first", condition=condition))
+    registry.create(made("second", condition=Matcher("region", "U*")))
+    registry.create(made("third", condition=excluded))
+    registry.delete("second")
+    numbers = {leaf: number for number, leaf in registry.matchers()}
+    with registry.reading() as connection:
+        control = Control.read(connection)
+    known.refresh(Blind(), control)
+    pair = Pair("region", ["US"])
+    assert known.page(Service(includes=True, partial=False), pair, 10) == [numbers[excluded]]
+    assert known.page(Service(includes=False, partial=False), pair, 10) == []
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), subscriptions()), max_size=12), st.lists(st.tuples(subjects, metadata))
+)
+def test_what_is_taken_up_is_the_same_with_and_without_reading_the_file(
+    changes: list[tuple[str, WildcardSubscription]], messages: list[tuple[str, dict[str, str]]]
+) -> None:
+    """Subscriptions are made, changed to others and deleted."""
+    with Queue(":memory:") as queue:
+        registry = Registry(queue.store)
+        told, reading = Matchers(queue.store.journal), Matchers(Journal())
+        for id, subscription in changes:
+            stored = registry.get(id)
+            if stored is None:
+                registry.create(replace(subscription, id=id))
+            elif id == "a":
+                registry.delete(id)
+            else:
+                registry.update(replace(subscription, id=id))
+            with registry.reading() as connection:
+                told.refresh(connection)
+                reading.refresh(connection)
+            for subject, pairs in messages:
+                assert sorted(told.patterns(subject)) == sorted(reading.patterns(subject))
+                for pair in Pair.all_of(pairs):
+                    for service in SERVICES:
+                        assert told.page(service, pair, 100) == reading.page(service, Pair(pair.key, pair.values), 100)
+
+
+def test_what_was_undone_is_not_taken_up(queue: Queue, registry: Registry) -> None:
+    """Another process may have given the same version to something else."""
+    registry.create(made("first"))
+    journal = queue.store.journal
+    with registry.reading() as connection:
+        version = Control.read(connection).version
+
+    def fails(transaction: Transaction) -> None:
+        storing = Storing(transaction, LIMITS, journal)
+        storing.add(made("second"))
+        storing.finish()
+        raise RuntimeError("it is all undone")
+
+    with pytest.raises(RuntimeError, match="undone"):
+        queue.store.write(fails)
+    assert journal.between(version, version + 1) is None
+    queue.put(b"", "key")
+    assert journal.between(version, version + 1) is None
+    registry.create(made("third"))
+    assert journal.between(version, version + 1) is not None
 
 
 def test_a_file_that_was_replaced_by_an_older_one_is_read_anew(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], object]
 MASTER = "local[2]"
-SETTINGS = {"spark.sql.shuffle.partitions": 2, "spark.driver.memory": "2g"}
+SETTINGS = {"spark.sql.shuffle.partitions": 2, "spark.driver.memory": "4g"}
 NAIVE_FILES = 2
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from random import Random
 from time import process_time
@@ -32,8 +32,10 @@ class Updates(NamedTuple):
     mean: float
 
 
-def measure_updates(queue: Queue, live: LiveSubscriptions, messages: Sequence[Message], count: int) -> Updates:
-    """Creates, changes and deletes so many subscriptions one at a time, each followed by a message.
+def measure_updates(
+    queue: Queue, live: LiveSubscriptions, messages: Sequence[Message], made: Iterable[object]
+) -> Updates:
+    """Follows ``changes`` as they are made, each with a message.
 
     What is measured is the taking up alone: from the begin of the message's transaction until the live form can resolve
     it, with the change in effect. Not measured are the writing into the file, which is done before, and the resolving,
@@ -50,19 +52,19 @@ def measure_updates(queue: Queue, live: LiveSubscriptions, messages: Sequence[Me
             resolver.matches(resolved)
             resolver.forget(resolved)
 
-    for _ in changes(Registry(queue.store), count):
+    for _ in made:
         queue.store.write(take_up)
     return _summary(spent)
 
 
-def changes(registry: Registry, count: int) -> Iterator[str]:
+def changes(registry: Registry, count: int, name: str = "new") -> Iterator[str]:
     """So many creates, changes and deletes, one at a time; says after each of them what it was.
 
-    What is made is as what is there; half of the changes are to something new, and half to what another subscription
-    asks for.
+    Their ids begin with the name. What is made is as what is there; half of the changes are to something new, and half
+    to what another subscription asks for.
     """
     random = Random(SEED)  # noqa: S311 - data, not secrets
-    made = list(_subscriptions(2 * count))
+    made = list(_subscriptions(2 * count, name))
     last = registry.count()
     for number, new in enumerate(made[:count]):
         registry.create(new)
@@ -76,11 +78,11 @@ def changes(registry: Registry, count: int) -> Iterator[str]:
             yield "delete"
 
 
-def _subscriptions(count: int) -> Iterator[WildcardSubscription]:
+def _subscriptions(count: int, name: str) -> Iterator[WildcardSubscription]:
     for row in make_data(count, 0, SEED).table.to_pylist():
         yield read_subscription(
             {
-                "id": f"new {row['subscription_id']}",
+                "id": f"{name} {row['subscription_id']}",
                 "owner": "owner",
                 "destinations": ["store"],
                 "condition": condition_of(row),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pointsman.broker.following import commands_of, result_of
 from pointsman.broker.state import StoredState, keep_reply, take_reply, write_changes
-from pointsman.broker.wildcards import ROUTE, Targets, Wildcards, note_of
+from pointsman.broker.wildcards import Targets, Wildcards, note_of
 from pointsman.errors import AccessError, RoutingError
 from pointsman.message import Message
 from pointsman.store import statements
@@ -25,7 +25,7 @@ from pointsman.store.store import Store
 from pointsman.store.stored import write_envelope
 from pointsman.store.subscriptions import MAIN, add_subscription
 from pointsman.store.transaction import SECOND, Transaction
-from pointsman.subscriptions.output_adapter import SubscriptionDelivery
+from pointsman.subscriptions.output_adapter import ROUTE, SubscriptionDelivery
 from pointsman.table.decision import Decision, Delivery
 from pointsman.table.followed import Followed, SagaMove
 from pointsman.table.routing_table import RoutingTable

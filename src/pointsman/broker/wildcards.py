@@ -16,11 +16,9 @@ from pointsman.store.store import Store
 from pointsman.store.transaction import Transaction
 from pointsman.subscriptions.input_adapter import InputAdapter
 from pointsman.subscriptions.live import LiveSubscriptions
-from pointsman.subscriptions.output_adapter import OutputAdapter, SubscriptionDelivery
+from pointsman.subscriptions.output_adapter import ROUTE, OutputAdapter, SubscriptionDelivery
 from pointsman.table.routing_table import RoutingTable
 
-ROUTE = "subscriptions:"
-"""Begins the names that stand in the place of a route where a delivery was made by the subscriptions of an owner."""
 Aim = Callable[[Transaction, SubscriptionDelivery], Target]
 
 

@@ -75,11 +75,16 @@ def route(
         import pyspark  # noqa: F401
     except ImportError:
         raise MissingExtraError("spark", "pyspark") from None
-    received = with_positions(with_ids(with_problems(messages), seed), table)
-    allowed = authorize(received, table, principal=principal)
-    found = resolve_routes(translate(allowed, table), table, RouteCodes.of(table))
+    found = to_routes(messages, table, principal=principal, seed=seed)
     selected = select(found, table, state=state, now=now, seed=seed)
     return Routed(with_outcome(selected.rows), selected.balanced)
+
+
+def to_routes(messages: DataFrame, table: RoutingTable, *, principal: str | None, seed: int) -> DataFrame:
+    """The stages of ``route`` up to ``resolve``: the messages with ``routes`` and ``problem``."""
+    received = with_positions(with_ids(with_problems(messages), seed), table)
+    allowed = authorize(received, table, principal=principal)
+    return resolve_routes(translate(allowed, table), table, RouteCodes.of(table))
 
 
 def with_positions(messages: DataFrame, table: RoutingTable) -> DataFrame:

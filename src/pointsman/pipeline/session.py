@@ -21,6 +21,9 @@ LOGGING = Path(__file__).with_name("log4j2.properties")
 ANYWHERE = "local[*]"
 """The master unless one is named; ``spark-submit`` means the same by naming none."""
 
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_QUIET = f"-Dlog4j2.configurationFile={LOGGING.as_uri()}"
+
 SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -29,14 +32,10 @@ SETTINGS = {
     # Measured: the rows of a batch wait in Java, where more of them cost more; fewer cost Python more.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "8192",
     "spark.python.daemon.module": "pointsman.pipeline.worker_daemon",
-    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
+    _JAVA_OPTIONS: _QUIET,
 }
 
-QUICK_START = {
-    "spark.driver.extraJavaOptions": (
-        f"{SETTINGS['spark.driver.extraJavaOptions']} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    ),
-}
+QUICK_START = {_JAVA_OPTIONS: f"{_QUIET} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """For sessions of a minute: Java compiles sooner and less well, and collects without threads of its own."""
 
 

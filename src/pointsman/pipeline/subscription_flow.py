@@ -27,14 +27,15 @@ from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.resolve_conditions import ID, MOST_IN_A_PAGE, resolve_conditions
 from pointsman.pipeline.subscription_versions import SubscriptionVersions
 from pointsman.pipeline.table_file import part_of, ship_table
+from pointsman.subscriptions.output_adapter import NAMED, ROUTE
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-NAMED = 100
-"""Subscriptions that a delivery names."""
 CARRIED = ("id", "owner", "destinations")
+ADDED = ("owner", "matched", "subscriptions")
+"""Columns that only deliveries of subscriptions have."""
 WHO = "pointsman_who"
 
 
@@ -60,8 +61,9 @@ def output_adapter(resolved: DataFrame) -> DataFrame:
     """One row for each message, owner and destination, with ``delivery_id``; it says which subscriptions matched.
 
     ``resolved`` is what ``resolve`` gives for subscriptions ``with_destinations``; messages need ``id``. Added are
-    ``destination``, ``owner``, ``matched`` (how many subscriptions of the owner have this destination and match) and
-    ``subscriptions`` (their ids, the first ``NAMED`` of them). A batch, not a stream: use it in ``foreachBatch``.
+    ``route`` (as the broker has it: ``subscriptions:`` and the owner), ``destination``, ``owner``, ``matched`` (how
+    many subscriptions of the owner have this destination and match) and ``subscriptions`` (their ids, the first
+    ``NAMED`` of them). A batch, not a stream: use it in ``foreachBatch``.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as sf
@@ -80,9 +82,10 @@ def output_adapter(resolved: DataFrame) -> DataFrame:
         sf.count("*").alias("matched"),
         sf.sort_array(sf.collect_list("named")).alias("subscriptions"),
     )
-    delivery = sf.concat_ws("/", "id", "owner", "destination").alias("delivery_id")
-    shown = grouped.select("*", delivery).drop("id")
-    return shown.select(f"{WHO}.*", "destination", "owner", "matched", "subscriptions", "delivery_id")
+    route = sf.concat(sf.lit(ROUTE), "owner")
+    delivery = sf.concat_ws("/", "id", route, "destination").alias("delivery_id")
+    shown = grouped.select("*", route.alias("route"), delivery).drop("id")
+    return shown.select(f"{WHO}.*", "route", "destination", *ADDED, "delivery_id")
 
 
 def readable(deliveries: DataFrame, table: RoutingTable) -> DataFrame:

@@ -61,12 +61,20 @@ class SubscriptionVersions:
 
     @classmethod
     def of_files(
-        cls, spark: SparkSession, path: str | Path, checkpoint: str | Path, **how: Any
+        cls,
+        spark: SparkSession,
+        path: str | Path,
+        checkpoint: str | Path,
+        *,
+        read: Callable[[SparkSession, str | Path], DataFrame] | None = None,
+        **how: Any,
     ) -> SubscriptionVersions:
         """Those of a file, or a folder of files, that ``pointsman subscriptions export`` writes: Parquet if its name
-        ends so, or else JSON Lines. They are read again when a file is newer, or another.
+        ends so, or else JSON Lines. They are read, by ``read_files`` or by ``read``, again when a file is newer, or
+        another.
         """
-        return cls(lambda: read_files(spark, path), checkpoint, stamp=lambda: _times(Path(path)), **how)
+        reading = read or read_files
+        return cls(lambda: reading(spark, path), checkpoint, stamp=lambda: _times(Path(path)), **how)
 
     def current(self) -> CompiledSubscriptions:
         """The newest version that can be used."""
@@ -80,7 +88,8 @@ class SubscriptionVersions:
             self._tell("subscriptions-refused", code=error.code, problem=str(error), kept=self._current.version)
             return self._current
         if found.version != self._current.version:
-            self._tell("subscriptions-taken-up", version=found.version, instead_of=self._current.version)
+            known = {"version": found.version, "instead_of": self._current.version}
+            self._tell("subscriptions-taken-up", **known, mode=found.mode, why=found.why)
             self._current = found
             self._forget()
         return self._current

@@ -10,6 +10,7 @@ from pointsman.patterns.pattern import Pattern
 from pointsman.subscriptions import statements
 from pointsman.subscriptions.control import Changer, Control
 from pointsman.subscriptions.leaf_rows import LeafRow
+from pointsman.subscriptions.noting import Noted
 
 MOST_REMEMBERED = 500_000
 """Matchers whose numbers are kept in memory."""
@@ -19,9 +20,10 @@ _COUNT_BITS = 20
 class Matchers:
     """Numbers for matchers. What is new is written by ``flush``, with how often each is used."""
 
-    def __init__(self, transaction: Changer, control: Control) -> None:
+    def __init__(self, transaction: Changer, control: Control, noted: Noted | None = None) -> None:
         self._transaction = transaction
         self._control = control
+        self._noted = noted
         self._numbers: dict[LeafRow, int] = {}
         self._new: list[tuple[LeafRow, int]] = []
         self.uses: dict[int, int] = {}
@@ -51,6 +53,8 @@ class Matchers:
         if rows:
             self._transaction.executemany(statements.MATCHER_ADD, rows)
             self.uses.update((row[3], row[4]) for row in rows)
+            if self._noted is not None:
+                self._noted.matchers += self._new
             self._new.clear()
         if counts:
             packed = array("q", [number << _COUNT_BITS | counts[number] for number in sorted(counts)])
@@ -74,9 +78,10 @@ class Matchers:
 class Patterns:
     """Numbers for subject patterns, likewise."""
 
-    def __init__(self, transaction: Changer, control: Control) -> None:
+    def __init__(self, transaction: Changer, control: Control, noted: Noted | None = None) -> None:
         self._transaction = transaction
         self._control = control
+        self._noted = noted
         self._numbers: dict[tuple[str, str], int] = {}
         self.uses: dict[int, int] = {}
 
@@ -84,13 +89,15 @@ class Patterns:
         """The number of a pattern; a new one is written with it, used by none."""
         row = (pattern.text, pattern.dialect.name)
         found = self._numbers.get(row)
-        return self._find(row) if found is None else found
+        return self._find(pattern, row) if found is None else found
 
-    def _find(self, row: tuple[str, str]) -> int:
+    def _find(self, pattern: Pattern, row: tuple[str, str]) -> int:
         stored = self._transaction.first(statements.PATTERN_FIND, row)
         if stored is None:
             self._control.last_pattern = number = self._control.last_pattern + 1
             self._transaction.execute(statements.PATTERN_ADD, (*row, number))
+            if self._noted is not None:
+                self._noted.patterns.append((pattern, number))
             self.uses[number] = 0
         else:
             number, self.uses[number] = stored

@@ -21,6 +21,7 @@ from pointsman.subscriptions.candidates import is_gate
 from pointsman.subscriptions.control import Control, Reader
 from pointsman.subscriptions.gates import Leaf
 from pointsman.subscriptions.leaf_rows import row_leaf
+from pointsman.subscriptions.noting import Noted, Notes
 from pointsman.subscriptions.numbers import LiveNumberIndex
 from pointsman.subscriptions.pages import pattern_page
 from pointsman.subscriptions.trees import parse_tree, tree_includes
@@ -61,9 +62,10 @@ SERVICES = tuple(Service(includes, partial) for includes in (True, False) for pa
 
 
 class Matchers:
-    """The matchers and patterns of a file. Not safe between threads."""
+    """The matchers and patterns of a file, and those changes of it that this process made. Not safe between threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, journal: Notes) -> None:
+        self._journal = journal
         self.forget()
 
     def forget(self) -> None:
@@ -85,9 +87,15 @@ class Matchers:
             self.forget()
         # As long as this is not done, nothing is known for certain.
         since, self.version = self.version, -1
-        if since >= 0:
-            self._follow(reader, since, control)
-        self._take_up(reader, control)
+        noted = self._journal.between(since, control.version)
+        if noted is not None:
+            for each in noted:
+                self._take(each)
+            self._last_matcher, self._last_pattern = control.last_matcher, control.last_pattern
+        else:
+            if since >= 0:
+                self._follow(reader, since, control)
+            self._take_up(reader, control)
         self.version = control.version
 
     def page(self, service: Service, pair: Pair, limit: int, after: int = 0) -> list[int]:
@@ -127,6 +135,18 @@ class Matchers:
         pair.found[Service(True, partial)] = includes
         pair.found[Service(False, partial)] = excludes
 
+    def _take(self, noted: Noted) -> None:
+        """What this process has changed, as ``_follow`` and ``_take_up`` find it in the file."""
+        for row, number in noted.matchers:
+            self._add(number, *row)
+        self._gates.update(noted.gates)
+        for row, number in noted.gone_matchers:
+            self._remove(row_leaf(*row), number)
+        for pattern, number in noted.patterns:
+            self._patterns.add(pattern, number)
+        for pattern, number in noted.gone_patterns:
+            self._patterns.remove(pattern, number)
+
     def _take_up(self, reader: Reader, control: Control) -> None:
         """What came since: it has higher numbers than what was known."""
         while self._last_matcher < control.last_matcher:
@@ -163,7 +183,7 @@ class Matchers:
             if not known and is_gate(reader, number):
                 self._gates.add(number)
 
-    def _add(self, number: int, text: str | float, key: str, kind: int, opens: int) -> None:
+    def _add(self, number: int, text: str | float, key: str, kind: int, opens: int = 0) -> None:
         leaf = row_leaf(text, key, kind)
         if isinstance(leaf, Matcher):
             self._terms.add(leaf, number)

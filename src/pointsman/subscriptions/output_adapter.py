@@ -13,6 +13,8 @@ from pointsman.subscriptions import live_statements as statements
 from pointsman.subscriptions.matches import FEW, Spill
 from pointsman.subscriptions.resolver import PAGE, Match
 
+ROUTE = "subscriptions:"
+"""Begins the names that stand in the place of a route where a delivery was made by the subscriptions of an owner."""
 NAMED = 100
 """Subscriptions that a delivery names; how many matched it says besides."""
 

@@ -13,6 +13,7 @@ import apsw
 
 from pointsman.conditions import Condition
 from pointsman.errors import StoreError
+from pointsman.patterns.pattern import Pattern
 from pointsman.subscriptions import statements
 from pointsman.subscriptions.control import Changer, Control
 from pointsman.subscriptions.gates import Leaf, gates, leaf_weight, pattern_weight
@@ -20,6 +21,7 @@ from pointsman.subscriptions.interning import Matchers, Patterns
 from pointsman.subscriptions.leaf_rows import leaf_row
 from pointsman.subscriptions.limits import Limits
 from pointsman.subscriptions.model import WildcardSubscription
+from pointsman.subscriptions.noting import Noted, Notes
 from pointsman.subscriptions.trees import parse_tree, tree_numbers, write_tree
 
 MOST_PENDING = 50_000
@@ -32,14 +34,18 @@ class Storing:
     """Changes of subscriptions; ``finish`` writes what is still to be written.
 
     What is added is written in large pieces, ordered as the tables are, which is several times as quick as one by one.
+    With a journal, what is changed is noted there; not for very much at a time, as it is in memory.
     """
 
-    def __init__(self, transaction: Changer, limits: Limits) -> None:
+    def __init__(self, transaction: Changer, limits: Limits, journal: Notes | None = None) -> None:
         self.transaction = transaction
         self.limits = limits
         self.control = Control.read(transaction)
-        self.matchers = Matchers(transaction, self.control)
-        self.patterns = Patterns(transaction, self.control)
+        self._journal = journal
+        self._noted = None if journal is None else Noted()
+        self._version = self.control.version
+        self.matchers = Matchers(transaction, self.control, self._noted)
+        self.patterns = Patterns(transaction, self.control, self._noted)
         self._rows: list[tuple[Any, ...]] = []
         self._pending: set[str] = set()
         self._base = 0
@@ -97,6 +103,8 @@ class Storing:
         """Writes what is still to be written; the last call."""
         self.flush()
         self.control.write(self.transaction)
+        if self._journal is not None and self._noted is not None and self.control.version > self._version:
+            self._journal.note(self._version, self.control.version, self._noted)
 
     def flush(self) -> None:
         """Writes what was added. Raises ``StoreError`` (``subscription-exists``)."""
@@ -143,6 +151,8 @@ class Storing:
             tree = self._tree(subscription.condition, used)
         if subscription.enabled:
             opening = self._gates(subscription, pattern, used)
+            if self._noted is not None:
+                self._noted.gates += [each for each in opening if each > 0]
         if pattern is not None:
             self._used_patterns.append(pattern)
             if -pattern in opening:
@@ -210,12 +220,16 @@ class Storing:
             if not uses:
                 self.transaction.execute(statements.MATCHER_DELETE, (each,))
                 self._note_gone("matcher", each, json.dumps((text, key, kind)))
+                if self._noted is not None:
+                    self._noted.gone_matchers.append(((text, key, kind), each))
                 self.matchers.forget((text, key, kind))
         if pattern is not None:
             uses, text, dialect = self.transaction.first(statements.PATTERN_LEAVE, (pattern,))
             if not uses:
                 self.transaction.execute(statements.PATTERN_DELETE, (pattern,))
                 self._note_gone("pattern", pattern, json.dumps((text, dialect)))
+                if self._noted is not None:
+                    self._noted.gone_patterns.append((Pattern(text, dialect), pattern))
                 self.patterns.forget((text, dialect))
 
     def _note_gone(self, kind: str, number: int, text: str) -> None:

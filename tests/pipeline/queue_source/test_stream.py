@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pointsman import Queue
+from pointsman.pipeline.queue_source.registering import register
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -64,9 +65,16 @@ def test_a_batch_that_spark_replays_is_written_once(known: SparkSession, tmp_pat
     assert texts(target) == ["1", "2", "3", "4"]
 
 
-def test_streams_that_begin_together_change_nothing_that_the_other_may_be_sending(known: SparkSession) -> None:
+def test_streams_that_begin_together_change_nothing_that_the_other_may_be_sending(
+    known: SparkSession, tmp_path: Path
+) -> None:
     """What Spark sets when a stream begins is there from the beginning: its mapping is shared, and must not grow."""
+    register(known)
     manager = known._jsparkSession.sessionState().dataSourceManager()
     names = set(manager.lookupDataSource("pointsman").dataSourceCls().envVars())
-    assert names >= {"SPARK_LOCAL_DIRS", "SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE"}
     assert not names.intersection(known.sparkContext.environment) - {"PYTHONHASHSEED"}
+    with Queue(tmp_path / "source.db") as queue:
+        queue.put("1", "a")
+    run(known.readStream.format("pointsman").load(str(tmp_path / "source.db")), tmp_path / "to.db", tmp_path / "at")
+    assert texts(tmp_path / "to.db") == ["1"]
+    assert set(manager.lookupDataSource("pointsman").dataSourceCls().envVars()) == names

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pointsman.pipeline.breaking import WAITING, Outcome
 from pointsman.pipeline.columns import refuse_columns
-from pointsman.pipeline.delivering.choosing import Places
+from pointsman.pipeline.delivering.choosing import Places, names_of
 from pointsman.pipeline.delivering.dead import DEAD, Buried, Graveyard, with_reason
 from pointsman.pipeline.delivering.folder import OwnFolder
 from pointsman.pipeline.delivering.http import Http
@@ -88,7 +88,12 @@ class Deliverer:
     def _make(self, rows: DataFrame, table: RoutingTable, batch: int, names: list[str]) -> dict[str, Failure]:
         places: dict[str, Place] = {}
         failures: dict[str, Failure] = {}
+        known = names_of(table)
         for name in names:
+            if name not in known:
+                # A subscription may ask for one that the table had before.
+                failures[name] = Failure(f"the table has no destination {name!r}")
+                continue
             try:
                 places[name] = self._places.of(name, table)
             except Exception as error:

@@ -18,12 +18,15 @@ from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.route import DELIVERED, OUTCOME, QUARANTINED, UNROUTED, Routed, route
 from pointsman.pipeline.running.places import out_of, places_of
 from pointsman.pipeline.running.settings import PipelineFile
+from pointsman.pipeline.running.subscribed import Subscribed, by_routes
 from pointsman.pipeline.running.versions import Tables, Tell
+from pointsman.pipeline.subscription_flow import ADDED
+from pointsman.subscriptions.output_adapter import ROUTE
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 
 @dataclass(slots=True)
@@ -78,6 +81,7 @@ class BatchRunner:
         clock: Callable[[], float] = time.time,
         *,
         following: bool = False,
+        subscribed: Subscribed | None = None,
     ) -> None:
         self._pipeline = pipeline
         self._tables = tables
@@ -88,6 +92,7 @@ class BatchRunner:
         self._deliverer = Deliverer(places, self._out, str(checkpoint), following=following)
         self._tell = tell
         self._clock = clock
+        self._subscribed = subscribed
         self._event = "commands" if following else "batch"
         self.totals = Totals()
 
@@ -103,11 +108,17 @@ class BatchRunner:
         read = Observation()
         observed = messages.observe(read, sf.count(sf.lit(1)).alias("messages"))
         routed = route(observed, table, principal=self._principal, state=state, now=float(now), seed=batch)
-        rows = routed.rows.persist()
+        rows = routed.rows
+        if self._subscribed is not None:
+            begun |= {"subscriptions": self._subscribed.version(batch)}
+            add = self._subscribed.add
+            rows = add(rows, messages, table, batch, principal=self._principal, now=float(now))
+        rows = rows.persist()
         try:
             counted = _count(rows)
             written = self._write(Routed(rows), table, batch, counted)
-            after = self._after(routed._replace(rows=rows), table, state, counted, written.outcomes, float(now))
+            own = rows if self._subscribed is None else by_routes(rows)
+            after = self._after(routed._replace(rows=own), table, state, counted, written.outcomes, float(now))
             batch_state.record(self._checkpoint, batch, after, begun)
         finally:
             rows.unpersist()
@@ -123,7 +134,7 @@ class BatchRunner:
         written = self._deliverer.deliver(routed.deliveries, table, batch, groups)
         for name, frame in ((QUARANTINED, routed.quarantine), (UNROUTED, routed.unrouted)):
             if any(row[OUTCOME] == name for row in counted):
-                shown = frame.drop("probe", "waits", "instead_of")
+                shown = frame.drop("probe", "waits", "instead_of", *(() if self._subscribed is None else ADDED))
                 save(shown, self._pipeline.written.format, {}, f"{self._out}/{name}/batch={batch}")
         return written
 
@@ -163,6 +174,15 @@ class BatchRunner:
         self._tell(self._event, batch=batch, **totals.as_dict())
 
 
+def _shown_route(rows: DataFrame) -> Column:
+    """The route; deliveries of subscriptions are counted together, as there may be very many owners."""
+    from pyspark.sql import functions as sf
+
+    if ADDED[0] not in rows.columns:
+        return rows["route"]
+    return sf.when(rows[ADDED[0]].isNull(), rows["route"]).otherwise(ROUTE)
+
+
 def _count(rows: DataFrame) -> list[Any]:
     """How many rows there are of each kind: one job, which also works out the rows."""
     from pyspark.sql import functions as sf
@@ -171,7 +191,7 @@ def _count(rows: DataFrame) -> list[Any]:
     instead_of = rows["instead_of"] if "instead_of" in rows.columns else sf.lit(None).cast("string")
     keys = [
         rows[OUTCOME],
-        rows["route"],
+        _shown_route(rows).alias("route"),
         rows["destination"],
         rows[PROBLEM]["stage"].alias("stage"),
         rows[PROBLEM]["code"].alias("code"),

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pointsman.broker.wildcards import check_names
 from pointsman.errors import InputError
 from pointsman.pipeline.batch_state import mounted
 from pointsman.pipeline.queue_source.registering import register
@@ -19,14 +20,18 @@ from pointsman.pipeline.running.places import COMMANDS, places_of, source_of_fol
 from pointsman.pipeline.running.real_time import check_real_time
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.source import open_source
+from pointsman.pipeline.running.subscribed import Subscribed
 from pointsman.pipeline.running.versions import Tables, Tell
 from pointsman.pipeline.session import local_session
 from pointsman.pipeline.shared_folder import check_shared
+from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+SUBSCRIPTIONS = "subscriptions"
+"""The folder, in the checkpoint, of their versions."""
 PATIENCE = 60.0
 """Seconds that another run is waited for; it may be what is left of one that was killed."""
 WATCH = 0.5
@@ -51,16 +56,23 @@ def run(
     """
     written = pipeline.written
     checkpoint = mounted(pipeline.at(written.checkpoint))
-    check = places_of(pipeline).check
+    places = places_of(pipeline)
+
+    def check(table: RoutingTable) -> None:
+        places.check(table)
+        if written.subscriptions is not None:
+            check_names(table)
+
     tables = Tables(Path(pipeline.at(written.table)), written.environment, checkpoint, tell, check)
     check_real_time(pipeline, tables.table)
     session = spark or local_session("pointsman", master or written.master, **written.spark)
     register(session)
-    runner = BatchRunner(pipeline, tables, checkpoint, tell)
     try:
         with _while_java_lives():
             check_shared(session, pipeline.at(written.out), str(checkpoint))
             with alone(session, checkpoint, PATIENCE), _stopping() as stop:
+                subscribed = _subscribed(session, pipeline, tables, checkpoint, tell)
+                runner = BatchRunner(pipeline, tables, checkpoint, tell, subscribed=subscribed)
                 queries = _start(session, pipeline, tables, runner, checkpoint, tell)
                 _watch(queries, runner.totals, stop, watch)
     finally:
@@ -92,7 +104,9 @@ def _start(
     made.append(("route", open_source(spark, pipeline), runner))
     table = tables.table
     if table.sagas or any(route.gather is not None for route in table.routes):
-        sender = BatchRunner(pipeline, tables, checkpoint / COMMANDS, tell, following=True)
+        own = checkpoint / COMMANDS
+        subscribed = _subscribed(spark, pipeline, tables, own, tell)
+        sender = BatchRunner(pipeline, tables, own, tell, following=True, subscribed=subscribed)
         runner.totals.commands = sender.totals
         follower = Follower(pipeline, table, tell, sender)
         events = follower.events(open_source(spark, source_of_followers(pipeline)))
@@ -100,6 +114,13 @@ def _start(
     queries = [_query(stream, pipeline, name, checkpoint / name, act) for name, stream, act in made]
     tell("started", table=table.hash, queries=[query.name for query in queries])
     return queries
+
+
+def _subscribed(
+    spark: SparkSession, pipeline: PipelineFile, tables: Tables, checkpoint: Path, tell: Tell
+) -> Subscribed | None:
+    path = pipeline.written.subscriptions
+    return None if path is None else Subscribed(spark, pipeline.at(path), tables, checkpoint / SUBSCRIPTIONS, tell)
 
 
 def _query(

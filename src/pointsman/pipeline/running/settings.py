@@ -51,6 +51,7 @@ class Pipeline(Part):
     trigger: Trigger = Trigger()
     late: Duration = Field(60.0, description="How far a message may be behind the latest before timeouts go by it.")
     principal: Name | None = None
+    subscriptions: str | None = Field(None, description="A file, or a folder of files, of wildcard subscriptions.")
     destinations: dict[Name, Sink] = Field(default_factory=dict)
     master: str = "local[*]"
     spark: dict[str, Any] = Field({}, description="Further settings of Spark, by their names.")

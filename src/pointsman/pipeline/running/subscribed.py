@@ -1,0 +1,86 @@
+"""What a pipeline delivers for wildcard subscriptions, besides what its routes deliver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pointsman.errors import InputError
+from pointsman.pipeline.columns import refuse_columns
+from pointsman.pipeline.delivering.choosing import names_of
+from pointsman.pipeline.problem import PROBLEM
+from pointsman.pipeline.resolve_conditions import ID, resolve_conditions
+from pointsman.pipeline.route import DELIVERED, OUTCOME, to_routes
+from pointsman.pipeline.running.versions import Tables, Tell
+from pointsman.pipeline.subscription_flow import ADDED, output_adapter, readable, with_destinations
+from pointsman.pipeline.subscription_versions import SubscriptionVersions, read_files
+from pointsman.table.routing_table import RoutingTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+WAITS = "waits"
+
+
+class Subscribed:
+    """The subscriptions of a file, whose newest version each batch takes up, or the one that it began with before."""
+
+    def __init__(self, spark: SparkSession, path: str, tables: Tables, checkpoint: Path, tell: Tell) -> None:
+        """The checkpoint is one of its own. Raises as ``SubscriptionVersions``, and ``InputError``
+        (``bad-subscription``) for one whose destination is none of the table.
+        """
+
+        def read(spark: SparkSession, path: str | Path) -> DataFrame:
+            found = with_destinations(read_files(spark, path))
+            _check_destinations(found, tables.table, str(path))
+            return found
+
+        self._versions = SubscriptionVersions.of_files(spark, path, checkpoint, read=read, tell=tell)
+        current = self._versions.current()
+        tell("subscriptions", version=current.version, mode=current.mode, why=current.why)
+
+    def version(self, batch: int) -> str:
+        """What a batch works with; it is recorded before this returns."""
+        return self._versions.of_batch(batch).version
+
+    def add(
+        self,
+        rows: DataFrame,
+        messages: DataFrame,
+        table: RoutingTable,
+        batch: int,
+        *,
+        principal: str | None,
+        now: float,
+    ) -> DataFrame:
+        """The rows that ``route`` gave for the messages of a batch, and a row for each owner and destination besides.
+
+        ``now`` says which subscriptions have expired. Messages that something is wrong with reach nobody. Raises
+        ``InputError`` (``bad-usage``) if messages have a column that is added.
+        """
+        from pyspark.sql import functions as sf
+
+        refuse_columns(messages, *ADDED)
+        found = to_routes(messages, table, principal=principal, seed=batch).drop("routes")
+        resolved = resolve_conditions(found, self._versions.of_batch(batch), now=now).drop(PROBLEM)
+        made = readable(output_adapter(resolved), table).withColumn(OUTCOME, sf.lit(DELIVERED))
+        if WAITS in rows.columns:
+            made = made.withColumn(WAITS, sf.lit(False))
+        return rows.unionByName(made, allowMissingColumns=True)
+
+
+def _check_destinations(subscriptions: DataFrame, table: RoutingTable, path: str) -> None:
+    """Raises ``InputError`` (``bad-subscription``); so there are never more destinations than tables had."""
+    from pyspark.sql import functions as sf
+
+    known = subscriptions.sparkSession.createDataFrame([(name,) for name in names_of(table)], "name string")
+    asked = subscriptions.select(f"{ID}.id", sf.explode(f"{ID}.destinations").alias("name"))
+    wrong = asked.join(sf.broadcast(known), "name", "left_anti").first()
+    if wrong is not None:
+        problem = f"subscription {wrong['id']!r}: the table has no destination {wrong['name']!r}"
+        raise InputError("bad-subscription", problem, file=path)
+
+
+def by_routes(rows: DataFrame) -> DataFrame:
+    """Of what ``add`` gave, the rows that were there before."""
+    return rows.where(rows[ADDED[0]].isNull())
