@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -11,6 +10,7 @@ import typer
 
 from pointsman import _version
 from pointsman.cli.commands import Commands
+from pointsman.cli.last_word import errors_one_at_a_time, show_last
 from pointsman.cli.output import show_error
 from pointsman.errors import InputError, PointsmanError
 
@@ -44,6 +44,7 @@ def _options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and ends the process: 0 done, 1 the answer is no, 2 bad input, 130 interrupted."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    errors_one_at_a_time()
     sys.exit(_run(given))
 
 
@@ -52,7 +53,7 @@ def _run(arguments: list[str]) -> int:
     try:
         result = app(arguments, prog_name="pointsman", standalone_mode=False)
     except PointsmanError as error:
-        show = _show_last if error.code == "java-ended" else show_error
+        show = show_last if error.code == "java-ended" else show_error
         show(error, as_json=as_json)
         return 2
     except typer.Abort:
@@ -67,15 +68,3 @@ def _run(arguments: list[str]) -> int:
         show_error(InputError("bad-usage", error.format_message()), as_json=as_json)
         return 2
     return result if isinstance(result, int) else 0
-
-
-def _show_last(error: PointsmanError, *, as_json: bool) -> None:
-    """Prints an error and nothing more, whoever else goes on to write to the standard error stream.
-
-    Threads that talk to Java find out one by one that it does not answer, and each says so in pages.
-    """
-    with os.fdopen(os.dup(2), "w", encoding="utf-8") as file:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        # One of them may be in the middle of a line.
-        file.write("\n")
-        show_error(error, as_json=as_json, file=file)

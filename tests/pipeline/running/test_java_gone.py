@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -40,10 +41,17 @@ def test_java_that_does_not_answer_is_an_error_of_its_own() -> None:
     assert caught.value.code == "java-ended"
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(("option", "first"), [((), "error[java-ended]"), (("--json",), '{"error": ')])
-def test_the_error_is_the_last_that_is_said(option: tuple[str, ...], first: str) -> None:
+def test_the_error_is_the_last_that_is_said(option: tuple[str, ...], first: str, unbuffered: str) -> None:
     """Threads of the gateway go on to find out that nobody answers, and each would say so in pages."""
-    done = subprocess.run([sys.executable, "-c", NOISY, *option], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", NOISY, *option],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+    )
     assert done.returncode == 2
     said = done.stderr.splitlines()
     own = 2 - len(option)
