@@ -11,7 +11,18 @@ from typing import Any, NamedTuple
 from pointsman.store.queue import Queue
 from pointsman.store.stored import Sizes
 from tests.crash.consistency import inconsistencies
-from tests.crash.pipeline_story import ARCHIVE, CHECKPOINT, EXTRA, LEDGER, OUT, QUEUE, SUBSCRIPTIONS, TURNS, amount_of
+from tests.crash.pipeline_story import (
+    ARCHIVE,
+    CHECKPOINT,
+    EXTRA,
+    LEDGER,
+    OUT,
+    QUEUE,
+    SOURCES,
+    TURNS,
+    WATCHED,
+    amount_of,
+)
 
 MOST = 1_000_000
 
@@ -23,6 +34,15 @@ class Delivery(NamedTuple):
     subject: str
     amount: int
     batch: int = 0
+
+
+class Watched(NamedTuple):
+    """A message that wildcard subscriptions of an owner matched."""
+
+    id: str
+    owner: str
+    matched: tuple[str, ...]
+    batch: int
 
 
 class Followed(NamedTuple):
@@ -47,13 +67,19 @@ class Found:
     """The ids that each destination of the balanced route got."""
     extra: dict[int, list[str]] = field(default_factory=dict)
     """The ids that the route of the later version of the table took, by the batches."""
+    watched: list[Watched] = field(default_factory=list)
+    """What wildcard subscriptions got, of messages."""
+    watched_commands: list[Watched] = field(default_factory=list)
+    """The same of the commands of sagas."""
     followed: list[Followed] = field(default_factory=list)
     committed: set[int] = field(default_factory=set)
     """The batches that Spark has committed, as far as it remembers them."""
     versions: dict[int, str] = field(default_factory=dict)
     """The version of the table by the batches, as far as they are remembered."""
+    subscribed: dict[int, str] = field(default_factory=dict)
+    """The version of the wildcard subscriptions likewise."""
     sizes: dict[str, Sizes] = field(default_factory=dict)
-    """What the subscriptions of the source have left."""
+    """What the queries have left in the queue that they read."""
     undelivered: list[str] = field(default_factory=list)
     """Files of dead letters, of what was quarantined, and of what nobody wanted."""
     damage: list[str] = field(default_factory=list)
@@ -72,13 +98,18 @@ def find(folder: Path) -> Found:
     found.turns = {name: [row["id"] for _, row in _rows(deliveries, name)] for name in TURNS}
     for batch, row in _rows(deliveries, EXTRA):
         found.extra.setdefault(batch, []).append(row["id"])
+    found.watched = [_watched(row, batch) for batch, row in _rows(deliveries, WATCHED)]
+    commands = folder / OUT / "commands" / "deliveries"
+    found.watched_commands = [_watched(row, batch) for batch, row in _rows(commands, WATCHED)]
     found.followed = [_followed(row, kind) for kind in ("move", "command") for row in _kinds(folder, kind)]
     commits = folder / CHECKPOINT / "route" / "commits"
     found.committed = {int(path.name) for path in commits.iterdir() if path.name.isdigit()}
     for path in (folder / CHECKPOINT / "pointsman" / "state").glob("*.json"):
-        found.versions[int(path.stem)] = dict(json.loads(path.read_bytes())["versions"])["table"]
+        versions = dict(json.loads(path.read_bytes())["versions"])
+        found.versions[int(path.stem)] = versions["table"]
+        found.subscribed[int(path.stem)] = versions["subscriptions"]
     with Queue(folder / QUEUE) as queue:
-        found.sizes = {name: queue.size(name) for name in SUBSCRIPTIONS}
+        found.sizes = {name: queue.size(name) for name in SOURCES}
     for name in ("dead", "quarantined", "unrouted"):
         for out in (folder / OUT, folder / OUT / "commands"):
             found.undelivered += [str(path.relative_to(folder)) for path in (out / name).rglob("part-*")]
@@ -106,6 +137,10 @@ def _kinds(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
 
 def _delivery(row: dict[str, Any], batch: int) -> Delivery:
     return Delivery(row["id"], row["subject"], amount_of(row.get("body") or ""), batch)
+
+
+def _watched(row: dict[str, Any], batch: int) -> Watched:
+    return Watched(row["id"], row["owner"], tuple(row["subscriptions"]), batch)
 
 
 def _followed(row: dict[str, Any], kind: str) -> Followed:

@@ -14,7 +14,7 @@ from pointsman.table.routing_table import RoutingTable
 from tests.crash.pipeline_found import find
 from tests.crash.pipeline_instants import Instant, Watch, instants
 from tests.crash.pipeline_process import Run
-from tests.crash.pipeline_story import QUEUE, Story, pipeline, put, table
+from tests.crash.pipeline_story import QUEUE, SUBSCRIPTIONS, Story, pipeline, put, subscriptions, table
 from tests.crash.pipeline_verdict import broken_promises
 from tests.crash.rounds import Outcome
 
@@ -45,7 +45,7 @@ class PipelineRounds:
         """Kills so many times, then lets it come to its end and looks whether every promise was kept."""
         for name in ("temporary", "local"):
             (self._folder / name).mkdir()
-        self._write_table(extra=False)
+        self._write_versions(extra=False)
         (self._folder / "pipeline.yaml").write_text(json.dumps(pipeline(self._most)))
         story = Story.make(self._seed, self._share * rounds)
         times = instants(self._source)
@@ -53,7 +53,7 @@ class PipelineRounds:
             try:
                 while self.outcome.counts["kills"] < rounds and not self.outcome.wrong:
                     if self.outcome.counts["kills"] * 2 >= rounds:
-                        self._write_table(extra=True)
+                        self._write_versions(extra=True)
                     share = story.messages[self._put : -1][: self._share]
                     self._round(queue, share, next(times))
                     progress(f"{self.outcome.counts['kills']} of {rounds} kills of pipelines")
@@ -67,15 +67,19 @@ class PipelineRounds:
             self._judge(story)
         return self.outcome
 
-    def _write_table(self, *, extra: bool) -> None:
-        """Puts a version of the table in the place of the one before, unless it is the same."""
+    def _write_versions(self, *, extra: bool) -> None:
+        """Puts a version of table and subscriptions in the place of the one before, unless it is the same."""
         plain = table(extra=extra)
         digest = RoutingTable.from_plain(plain).hash
         if digest not in self._versions:
             self._versions[digest] = extra
-            draft = self._folder / "table.draft"
-            draft.write_text(json.dumps(plain))
-            draft.replace(self._folder / "table.yaml")
+            self._replace("table.yaml", json.dumps(plain))
+            self._replace(SUBSCRIPTIONS, "".join(json.dumps(each) + "\n" for each in subscriptions(later=extra)))
+
+    def _replace(self, name: str, text: str) -> None:
+        draft = self._folder / "draft"
+        draft.write_text(text)
+        draft.replace(self._folder / name)
 
     def _round(self, queue: Queue, messages: tuple[Message, ...], instant: Instant) -> None:
         """Half of the messages are there when it begins, and the others come meanwhile."""
@@ -147,4 +151,5 @@ class PipelineRounds:
         counts["batches"] = len(found.committed)
         counts["messages"] = len(story.messages)
         counts["orders"] = len(story.orders())
+        counts["watched"] = len(found.watched) + len(found.watched_commands)
         counts["commands"] = sum(each.kind == "command" for each in found.followed)

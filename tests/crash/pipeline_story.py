@@ -17,7 +17,13 @@ from tests.routing import order_saga as order
 
 QUEUE, LEDGER = "shop.db", "ledger.db"
 ARCHIVE, OUT, CHECKPOINT = "archive", "out", "checkpoint"
-SUBSCRIPTIONS = ("shop", "shop-follow")
+SOURCES = ("shop", "shop-follow")
+"""What the queries of the pipeline are called in the queue that they read."""
+SUBSCRIPTIONS = "subscriptions.jsonl"
+WATCHED = "watched"
+"""The destination of all wildcard subscriptions."""
+LATER = "later"
+"""The owner of the subscription that only the later version has."""
 TURNS = ("left", "right")
 EXTRA = "extra"
 LATE = 60.0
@@ -38,7 +44,7 @@ def table(*, extra: bool = False) -> dict[str, Any]:
     more = [{"name": EXTRA, "pattern": "sales.>", "destinations": [EXTRA]}] if extra else []
     return {
         "name": "crash",
-        "destinations": {name: {} for name in ("archive", "ledger", *TURNS, *([EXTRA] if extra else []))},
+        "destinations": {name: {} for name in ("archive", "ledger", WATCHED, *TURNS, *([EXTRA] if extra else []))},
         "routes": [
             {"name": "all", "pattern": ">", "destinations": ["archive", "ledger"]},
             {
@@ -54,11 +60,27 @@ def table(*, extra: bool = False) -> dict[str, Any]:
     }
 
 
+def subscriptions(*, later: bool = False) -> list[dict[str, Any]]:
+    """The wildcard subscriptions, and a later version of them with one more.
+
+    Two of one owner may match the same sale, which is delivered once; another's is for the commands of sagas.
+    """
+    more = [{"id": "late", "owner": LATER, "destinations": [WATCHED], "pattern": "sales.>"}] if later else []
+    north = {"key": "region", "pattern": "n?rth"}
+    return [
+        {"id": "sales", "owner": "sales", "destinations": [WATCHED], "pattern": "sales.>"},
+        {"id": "north", "owner": "sales", "destinations": [WATCHED], "condition": north},
+        {"id": "commands", "owner": "desk", "destinations": [WATCHED], "pattern": "*.commands.>"},
+        *more,
+    ]
+
+
 def pipeline(most: int) -> dict[str, Any]:
     """The pipeline: ``most`` messages make a batch. No id tells the ledger what is put twice."""
-    source = {"subscription": SUBSCRIPTIONS[0], "start": 0, "maxRows": most, "partitions": 2}
+    source = {"subscription": SOURCES[0], "start": 0, "maxRows": most, "partitions": 2}
     return {
         "table": "table.yaml",
+        "subscriptions": SUBSCRIPTIONS,
         "source": {"format": "pointsman", "path": QUEUE, "options": source},
         "out": OUT,
         "checkpoint": CHECKPOINT,
@@ -105,7 +127,7 @@ class Story(NamedTuple):
         """The events of each order."""
         found: dict[str, list[Message]] = defaultdict(list)
         for message in self.messages:
-            if not message.subject.startswith("sales."):
+            if not is_sale(message.subject):
                 found[str(message.correlation_id)].append(message)
         return dict(found)
 
@@ -115,6 +137,11 @@ class Story(NamedTuple):
         time = self.messages[-1].time
         assert time is not None
         return time.timestamp() - LATE
+
+
+def is_sale(subject: str) -> bool:
+    """Whether a message is a sale, and no event of an order."""
+    return subject.startswith("sales.")
 
 
 def amount_of(body: bytes | str) -> int:
@@ -128,7 +155,7 @@ def put(queue: Queue, messages: tuple[Message, ...]) -> None:
     def operation(transaction: Any) -> None:
         putter = queue.store.putter(transaction)
         for message in messages:
-            draft = Draft(message.body, message.subject, id=message.id)
+            draft = Draft(message.body, message.subject, id=message.id, metadata=message.metadata)
             putter.put(draft, envelope=write_envelope(message))
         putter.finish()
 
@@ -140,4 +167,5 @@ def _message(time: float, subject: str, id: str, correlation_id: str, *, amount:
     # Whole milliseconds are the same in all that reads and writes them.
     at = datetime.fromtimestamp(round(START + time, 3), UTC)
     body = json.dumps({"amount": amount}).encode()
-    return Message(subject, id=id, body=body, time=at, correlation_id=correlation_id)
+    metadata = {"region": subject.split(".")[1]} if is_sale(subject) else {}
+    return Message(subject, id=id, body=body, time=at, correlation_id=correlation_id, metadata=metadata)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from tests.crash.pipeline_found import Delivery, Followed, Found
-from tests.crash.pipeline_story import Story, amount_of
+from tests.crash.pipeline_story import LATER, Story, amount_of, is_sale
 from tests.pipeline.stateful.reference import Moved, Sent, threaded
 
 ENDS = ("completed", "compensated")
@@ -24,6 +24,8 @@ def broken_promises(story: Story, found: Found, versions: dict[str, bool]) -> li
         *_turns(story, found),
         *_sagas(story, found),
         *_versions(found, versions),
+        *_watched(story, found, commands),
+        *_watched_later(found),
         *(f"{name} is not acknowledged to its end: {size}" for name, size in found.sizes.items() if any(size[:4])),
         *(f"something was not delivered: {path}" for path in found.undelivered),
         *found.damage,
@@ -62,7 +64,7 @@ def _once(where: str, ids: Iterable[str], wanted: Iterable[str]) -> Iterator[str
 
 def _turns(story: Story, found: Found) -> Iterator[str]:
     """Every sale went to one destination of the balanced route, and they took turns."""
-    sales = [message.id for message in story.messages if message.subject.startswith("sales.")]
+    sales = [message.id for message in story.messages if is_sale(message.subject)]
     yield from _once("the balanced route", (id for ids in found.turns.values() for id in ids), sales)
     counts = [len(ids) for ids in found.turns.values()]
     if max(counts) - min(counts) > 1:
@@ -103,13 +105,43 @@ def _versions(found: Found, versions: dict[str, bool]) -> Iterator[str]:
     """The version is recorded of every batch, and is the one by which it was routed."""
     missing = found.committed - found.versions.keys()
     yield from (f"of batch {batch} no version is recorded" for batch in sorted(missing))
-    sales: dict[int, set[str]] = {}
-    for each in found.archive:
-        if each.subject.startswith("sales."):
-            sales.setdefault(each.batch, set()).add(each.id)
+    sales = _sales(found)
     for batch, version in sorted(found.versions.items()):
         if version not in versions:
             yield f"batch {batch} was routed by {version}, which is no version of the table"
             continue
         wanted = sales.get(batch, set()) if versions[version] else set()
         yield from _once(f"the route of the later version, in batch {batch},", found.extra.get(batch, []), wanted)
+
+
+def _sales(found: Found) -> dict[int, set[str]]:
+    """The ids of the sales of each batch."""
+    sales: dict[int, set[str]] = {}
+    for each in found.archive:
+        if is_sale(each.subject):
+            sales.setdefault(each.batch, set()).add(each.id)
+    return sales
+
+
+def _watched(story: Story, found: Found, commands: list[Followed]) -> Iterator[str]:
+    """Every sale and every command reached the owner of subscriptions once, however many of them matched."""
+    names = {}
+    for message in story.messages:
+        if is_sale(message.subject):
+            names[message.id] = ("north", "sales") if message.metadata["region"] == "north" else ("sales",)
+    got = [each for each in found.watched if each.owner == "sales"]
+    yield from _once("who subscribes to sales", (each.id for each in got), names)
+    for each in got:
+        if each.matched != names.get(each.id, each.matched):
+            yield f"{each.id} was matched by {each.matched}, and should be by {names[each.id]}"
+    desk = (each.id for each in found.watched_commands if each.owner == "desk")
+    yield from _once("who subscribes to commands", desk, (str(each.id) for each in commands))
+
+
+def _watched_later(found: Found) -> Iterator[str]:
+    """A batch went by one version of the subscriptions, which is recorded, and the last by the later one."""
+    sales, later = _sales(found), {version for _, version in sorted(found.subscribed.items())[-1:]}
+    for batch, version in sorted(found.subscribed.items()):
+        got = [each.id for each in found.watched if each.owner == LATER and each.batch == batch]
+        wanted = sales.get(batch, set()) if version in later else set()
+        yield from _once(f"the later subscription, in batch {batch},", got, wanted)

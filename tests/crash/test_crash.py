@@ -39,5 +39,5 @@ def test_a_pipeline_that_is_killed_delivers_everything_once(tmp_path: Path) -> N
     outcome = PipelineRounds(tmp_path, seed=17998, share=16, most=40).run(PIPELINE_ROUNDS)
     assert outcome.wrong == []
     assert outcome.counts["kills"] >= PIPELINE_ROUNDS
-    for happened in ("messages", "orders", "commands", "batches"):
+    for happened in ("messages", "orders", "commands", "batches", "watched"):
         assert outcome.counts[happened] > 0, f"nothing was tested: {happened} {outcome.counts}"

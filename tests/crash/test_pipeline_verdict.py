@@ -8,13 +8,13 @@ from itertools import count
 import pytest
 
 from pointsman.store.stored import Sizes
-from tests.crash.pipeline_found import Delivery, Followed, Found
-from tests.crash.pipeline_story import SUBSCRIPTIONS, TURNS, Story, amount_of
+from tests.crash.pipeline_found import Delivery, Followed, Found, Watched
+from tests.crash.pipeline_story import LATER, SOURCES, TURNS, Story, amount_of, is_sale
 from tests.crash.pipeline_verdict import broken_promises
 from tests.pipeline.stateful.reference import Sent, threaded
 
 STORY = Story.make(1, 64)
-SALES = [message.id for message in STORY.messages if message.subject.startswith("sales.")]
+SALES = [message.id for message in STORY.messages if is_sale(message.subject)]
 FIRST, SECOND = "first", "second"
 VERSIONS = {FIRST: False, SECOND: True}
 BATCH = 20
@@ -45,8 +45,22 @@ def good() -> Found:
     for each in found.archive:
         if each.id in SALES and each.batch >= 2:
             found.extra.setdefault(each.batch, []).append(each.id)
-    found.sizes = dict.fromkeys(SUBSCRIPTIONS, NOTHING)
+    _watch(found)
+    found.sizes = dict.fromkeys(SOURCES, NOTHING)
     return found
+
+
+def _watch(found: Found) -> None:
+    """Adds what wildcard subscriptions got."""
+    found.subscribed = found.versions.copy()
+    for each in found.archive:
+        if each.batch < 0:
+            found.watched_commands.append(Watched(each.id, "desk", ("commands",), 0))
+        elif each.id in SALES:
+            north = each.subject.startswith("sales.north.")
+            found.watched.append(Watched(each.id, "sales", ("north", "sales") if north else ("sales",), each.batch))
+            if each.batch >= 2:
+                found.watched.append(Watched(each.id, LATER, ("late",), each.batch))
 
 
 def test_a_run_in_which_all_went_well_is_called_good() -> None:
@@ -139,6 +153,27 @@ def _bury(found: Found) -> None:
     found.undelivered.append("out/dead/ledger/batch=1/part-0")
 
 
+def _lose_what_is_watched(found: Found) -> None:
+    found.watched.remove(next(each for each in found.watched if each.owner == "sales"))
+
+
+def _deliver_overlapping_ones_twice(found: Found) -> None:
+    found.watched.append(next(each for each in found.watched if len(each.matched) == 2))
+
+
+def _forget_which_matched(found: Found) -> None:
+    number = next(number for number, each in enumerate(found.watched) if len(each.matched) == 2)
+    found.watched[number] = found.watched[number]._replace(matched=("sales",))
+
+
+def _lose_a_watched_command(found: Found) -> None:
+    found.watched_commands.pop()
+
+
+def _repeat_by_other_subscriptions(found: Found) -> None:
+    found.subscribed[0] = SECOND
+
+
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
@@ -160,6 +195,11 @@ def _bury(found: Found) -> None:
         (_forget_a_version, "no version is recorded"),
         (_take_an_unknown_version, "no version of the table"),
         (_repeat_by_another_version, "the route of the later version, in batch 0, has lost"),
+        (_lose_what_is_watched, "who subscribes to sales has lost"),
+        (_deliver_overlapping_ones_twice, "2 times"),
+        (_forget_which_matched, "was matched by ('sales',), and should be by ('north', 'sales')"),
+        (_lose_a_watched_command, "who subscribes to commands has lost"),
+        (_repeat_by_other_subscriptions, "the later subscription, in batch 0, has lost"),
         (_leave_some_unacknowledged, "is not acknowledged to its end"),
         (_bury, "was not delivered"),
     ],
