@@ -74,8 +74,6 @@ def test_the_loop_and_the_live_form_find_what_the_columns_find(tmp_path: Path) -
     assert row.update_mean is not None
     assert 0 < row.update_median <= row.update_p90
     assert row.update_mean > 0
-    assert row.update_others is not None
-    assert row.update_others > 0
 
 
 def test_changes_are_creates_changes_and_deletes_that_the_live_form_takes_up() -> None:
@@ -126,7 +124,6 @@ def test_a_change_must_be_taken_up_in_fifty_microseconds() -> None:
     """With a million subscriptions: on the average, and nine times in ten."""
     row = replace(ROW, way=LIVE, subscriptions=1_000_000, update_median=10.0, update_p90=60.0, update_mean=50.0)
     assert [(each.measured, each.held) for each in required([row])] == [(50.0, True), (60.0, False)]
-    assert [each.held for each in required([replace(row, update_others=50.1)])] == [True, False, False]
     assert required([replace(row, subscriptions=10_000)]) == []
 
 
@@ -158,7 +155,7 @@ def test_the_command_prints_its_rows_and_draws_them(
     rows = [
         replace(ROW, mode="broadcast: as asked for"),
         replace(ROW, way=LOOP, seconds=1_000.0, build_seconds=None),
-        replace(ROW, way=LIVE, update_median=12.34, update_p90=45.67, update_mean=23.45, update_others=56.78),
+        replace(ROW, way=LIVE, update_median=12.34, update_p90=45.67, update_mean=23.45),
     ]
     files = [FileRow("JSON Lines", 1_000_000, 8.0, 5.0)]
     results = {"rows": rows, "files": files, "required": required(rows, files)}
@@ -166,7 +163,7 @@ def test_the_command_prints_its_rows_and_draws_them(
     shown = capsys.readouterr().out
     assert "broadcast: as asked for" in shown
     assert "0.10" in shown
-    assert re.search(r"10,000 .*12\.3 .*45\.7 .*23\.4 .*56\.8", shown)
+    assert re.search(r"10,000 .*12\.3 .*45\.7 .*23\.4", shown)
     assert "10,000.0" in shown
     assert re.search(r"JSON Lines .*1,000,000 .*200,000 .*125,000", shown)
     draw_subscriptions(results, tmp_path / "direct.png")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pointsman.conditions import Group, Matcher, Subscription
-from pointsman.store.journal import Journal
+from pointsman.store import schema
 from pointsman.store.queue import Queue
 from pointsman.store.transaction import Transaction
 from pointsman.subscriptions.control import Control, Reader
@@ -21,6 +21,7 @@ from pointsman.subscriptions.limits import LIMITS
 from pointsman.subscriptions.live import LiveSubscriptions
 from pointsman.subscriptions.matchers import SERVICES, Matchers, Pair, Service
 from pointsman.subscriptions.model import WildcardSubscription
+from pointsman.subscriptions.noting import ROOM
 from pointsman.subscriptions.registry import Registry
 from pointsman.subscriptions.storing import Storing
 from tests.subscriptions.strategies import metadata, subjects, subscriptions
@@ -98,7 +99,7 @@ class Interrupted:
 @pytest.mark.parametrize("rows", range(7))
 def test_what_was_taken_up_in_part_is_read_anew(registry: Registry, rows: int) -> None:
     """A matcher that became a gate meanwhile is not missed, nor is one kept that is gone."""
-    known = Matchers(Journal())
+    known = Matchers()
     excluded, gone = Matcher("region", "US"), Matcher("region", "U*")
     condition = Subscription(Group(False, (Matcher("region", "EU"),)), Group(False, (excluded,)))
     registry.create(made("first", condition=condition))
@@ -126,9 +127,9 @@ class Blind:
         raise AssertionError(statement, parameters)
 
 
-def test_what_this_process_has_changed_is_taken_up_without_reading_the_file(queue: Queue, registry: Registry) -> None:
+def test_the_last_changes_are_taken_up_without_reading_the_tables(registry: Registry) -> None:
     """What came, what went, and what another subscription is found by now."""
-    known = Matchers(queue.store.journal)
+    known = Matchers()
     with registry.reading() as connection:
         known.refresh(connection)
     excluded = Matcher("region", "US")
@@ -150,13 +151,13 @@ def test_what_this_process_has_changed_is_taken_up_without_reading_the_file(queu
 @given(
     st.lists(st.tuples(st.sampled_from("abc"), subscriptions()), max_size=12), st.lists(st.tuples(subjects, metadata))
 )
-def test_what_is_taken_up_is_the_same_with_and_without_reading_the_file(
+def test_what_is_taken_up_is_the_same_with_and_without_reading_the_tables(
     changes: list[tuple[str, WildcardSubscription]], messages: list[tuple[str, dict[str, str]]]
 ) -> None:
     """Subscriptions are made, changed to others and deleted."""
     with Queue(":memory:") as queue:
         registry = Registry(queue.store)
-        told, reading = Matchers(queue.store.journal), Matchers(Journal())
+        told, reading = Matchers(), Matchers()
         for id, subscription in changes:
             stored = registry.get(id)
             if stored is None:
@@ -166,8 +167,9 @@ def test_what_is_taken_up_is_the_same_with_and_without_reading_the_file(
             else:
                 registry.update(replace(subscription, id=id))
             with registry.reading() as connection:
-                told.refresh(connection)
-                reading.refresh(connection)
+                control = Control.read(connection)
+                told.refresh(connection, control)
+                reading.refresh(connection, replace(control, recent=""))
             for subject, pairs in messages:
                 assert sorted(told.patterns(subject)) == sorted(reading.patterns(subject))
                 for pair in Pair.all_of(pairs):
@@ -176,25 +178,53 @@ def test_what_is_taken_up_is_the_same_with_and_without_reading_the_file(
 
 
 def test_what_was_undone_is_not_taken_up(queue: Queue, registry: Registry) -> None:
-    """Another process may have given the same version to something else."""
+    """The next who writes gives the same version to something else."""
+    known = Matchers()
     registry.create(made("first"))
-    journal = queue.store.journal
     with registry.reading() as connection:
-        version = Control.read(connection).version
+        known.refresh(connection)
 
     def fails(transaction: Transaction) -> None:
-        storing = Storing(transaction, LIMITS, journal)
-        storing.add(made("second"))
+        storing = Storing(transaction, LIMITS, noting=True)
+        storing.add(made("second", condition=Matcher("region", "U*")))
         storing.finish()
         raise RuntimeError("it is all undone")
 
     with pytest.raises(RuntimeError, match="undone"):
         queue.store.write(fails)
-    assert journal.between(version, version + 1) is None
-    queue.put(b"", "key")
-    assert journal.between(version, version + 1) is None
-    registry.create(made("third"))
-    assert journal.between(version, version + 1) is not None
+    registry.create(made("third", condition=Matcher("region", "E*")))
+    with registry.reading() as connection:
+        control = Control.read(connection)
+    known.refresh(Blind(), control)
+    services = Service(includes=True, partial=False)
+    assert known.page(services, Pair("region", ["US"]), 10) == []
+    assert known.page(services, Pair("region", ["ES"]), 10) == [control.last_matcher]
+
+
+def test_changes_that_are_too_many_to_be_noted_are_read_from_the_tables(queue: Queue, registry: Registry) -> None:
+    """One at a time, and by somebody who notes nothing; those after it are noted again."""
+    known = Matchers()
+    registry.create(made("first"))
+    with registry.reading() as connection:
+        known.refresh(connection)
+
+    def unnoted(transaction: Transaction) -> None:
+        storing = Storing(transaction, LIMITS)
+        storing.add(made("unnoted", condition=Matcher("region", "U*")))
+        storing.finish()
+
+    queue.store.write(unnoted)
+    for number in range(200):
+        registry.create(made(f"{number}", condition=Matcher("region", f"*{number}")))
+        with registry.reading() as connection:
+            control = Control.read(connection)
+        assert len(control.recent) <= ROOM
+    with pytest.raises(AssertionError):
+        known.refresh(Blind(), control)
+    with registry.reading() as connection:
+        known.refresh(connection)
+    found = [known.page(Service(True, False), Pair("region", [value]), 10) for value in ("US", "E199", "E7")]
+    assert [len(each) for each in found] == [1, 3, 1]
 
 
 def test_a_file_that_was_replaced_by_an_older_one_is_read_anew(tmp_path: Path) -> None:
@@ -212,3 +242,19 @@ def test_a_file_that_was_replaced_by_an_older_one_is_read_anew(tmp_path: Path) -
 
         queue.store.write(back)
         assert queue.store.write(lambda transaction: found(live, transaction, "EU")) == ["one"]
+
+
+def test_a_file_from_before_changes_were_noted_is_taken_forward(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Version 3 had no place for the last changes; those who know what was there take up what comes."""
+    path = tmp_path / "queue.db"
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "STEPS", schema.STEPS[:3])
+        patch.setattr(schema, "VERSION", 3)
+        Queue(path).close()
+    with Queue(path) as queue:
+        registry = Registry(queue.store)
+        registry.create(made("first"))
+        with registry.reading() as connection:
+            assert Control.read(connection).recent.count("\n") == 1

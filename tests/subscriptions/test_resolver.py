@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from pointsman.conditions import AllOf, AnyOf, ExactlyOneOf, Group, Matcher, Negated, NumberComparison, Subscription
 from pointsman.errors import InputError
 from pointsman.patterns.pattern import Pattern
-from pointsman.store.journal import Journal
 from pointsman.store.queue import Queue
 from pointsman.subscriptions import matchers as matchers_module
 from pointsman.subscriptions.live import LiveSubscriptions
@@ -118,7 +117,7 @@ def test_the_four_services_keep_includes_and_excludes_apart(registry: Registry) 
     includes = tuple(Matcher("title", f"{letter}*", partial) for letter in "abc" for partial in (False, True))
     excludes = Group(False, (Matcher("title", "*c"), Matcher("title", "*c", partial=True)))
     registry.create(made("one", condition=Subscription(Group(False, includes), excludes)))
-    known = Matchers(Journal())
+    known = Matchers()
     with registry.reading() as connection:
         known.refresh(connection)
     leaves = dict(registry.matchers(limit=100))

@@ -39,8 +39,7 @@ def _growth(rows: dict[tuple[str, int], Row]) -> Iterator[Required]:
 def _updates(rows: dict[tuple[str, int], Row]) -> Iterator[Required]:
     most = rows.get((LIVE, MOST))
     if most is not None:
-        measured = (("mean", most.update_mean), ("p90", most.update_p90), ("mean of others'", most.update_others))
-        for name, spent in measured:
+        for name, spent in (("mean", most.update_mean), ("p90", most.update_p90)):
             if spent is not None:
                 yield Required(f"{LIVE}: CPU us to take up one change with {MOST:,}, {name}", spent, UPDATE, False)
 

@@ -31,10 +31,7 @@ class Row(AsDict):
     update_median: float | None = None
     update_p90: float | None = None
     update_mean: float | None = None
-    update_others: float | None = None
-    """For the live form: microseconds of CPU time in which one change is taken up, see ``Updates``. The first three are
-    of changes that its own process made, the last is the mean of those that others made.
-    """
+    """For the live form: microseconds of CPU time in which one change is taken up, see ``Updates``."""
 
     @property
     def messages_per_second(self) -> float:

@@ -24,7 +24,7 @@ def tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
     if updated:
         yield Table(
             "One subscription is created, changed or deleted: CPU us until the live form has taken it up",
-            ("subscriptions", "median", "p90", "mean", "mean, made by others"),
+            ("subscriptions", "median", "p90", "mean"),
             0,
             [_updates(row) for row in updated],
         )
@@ -61,7 +61,7 @@ def _row(row: Row) -> Sequence[str]:
 
 
 def _updates(row: Row) -> Sequence[str]:
-    spent = (row.update_median, row.update_p90, row.update_mean, row.update_others)
+    spent = (row.update_median, row.update_p90, row.update_mean)
     return (f"{row.subscriptions:,}", *("" if each is None else f"{each:,.1f}" for each in spent))
 
 

@@ -18,7 +18,6 @@ from pointsman.store import forking, statements
 from pointsman.store.asking import Interests
 from pointsman.store.bell import Bell, OwnBoard
 from pointsman.store.connection import MEMORY, open_connection, prepare, translated
-from pointsman.store.journal import Journal
 from pointsman.store.keys import Keys
 from pointsman.store.mark import Mark, MarkFile, mark_path, parse_mark
 from pointsman.store.putting import PutSettings, Putter
@@ -46,8 +45,6 @@ class Store:
         self._to_open = False
         self._paused: ExitStack | None = None
         self._left_behind: list[object] = []
-        self.journal: Journal[Any] = Journal()
-        """What was changed of the wildcard subscriptions, which count their versions."""
         if settings.dialect is not None:
             find_dialect(settings.dialect)
         self._open()
@@ -241,7 +238,6 @@ class Store:
                     self._to_open = False
 
     def _committed(self, transaction: Transaction) -> None:
-        self.journal.commit()
         self.quick.note(transaction)
         self._tell(transaction.commits, transaction.sequence, transaction.wake)
 
@@ -257,7 +253,6 @@ class Store:
         self.keys.forget()
         self.subscriptions.forget()
         self.interests.forget()
-        self.journal.undo()
 
 
 def _known_dialect(name: str, path: str) -> Dialect:

@@ -66,3 +66,5 @@ CREATE TABLE wildcard_gone (
     text TEXT NOT NULL
 );
 """
+WILDCARD_RECENT = "ALTER TABLE wildcard_control ADD COLUMN recent TEXT NOT NULL DEFAULT '';"
+"""Version 4: the last changes stand where everybody looks first, see ``subscriptions/noting.py``."""

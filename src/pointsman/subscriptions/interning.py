@@ -89,15 +89,15 @@ class Patterns:
         """The number of a pattern; a new one is written with it, used by none."""
         row = (pattern.text, pattern.dialect.name)
         found = self._numbers.get(row)
-        return self._find(pattern, row) if found is None else found
+        return self._find(row) if found is None else found
 
-    def _find(self, pattern: Pattern, row: tuple[str, str]) -> int:
+    def _find(self, row: tuple[str, str]) -> int:
         stored = self._transaction.first(statements.PATTERN_FIND, row)
         if stored is None:
             self._control.last_pattern = number = self._control.last_pattern + 1
             self._transaction.execute(statements.PATTERN_ADD, (*row, number))
             if self._noted is not None:
-                self._noted.patterns.append((pattern, number))
+                self._noted.patterns.append((row, number))
             self.uses[number] = 0
         else:
             number, self.uses[number] = stored

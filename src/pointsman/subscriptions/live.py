@@ -26,7 +26,7 @@ class LiveSubscriptions:
         self._store = store
         self._registry = Registry(store)
         self._page = page
-        self._matchers = Matchers(store.journal)
+        self._matchers = Matchers()
         self._unsure: tuple[Transaction, int] | None = None
         self.spill = Spill()
 

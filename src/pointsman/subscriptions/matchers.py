@@ -21,7 +21,7 @@ from pointsman.subscriptions.candidates import is_gate
 from pointsman.subscriptions.control import Control, Reader
 from pointsman.subscriptions.gates import Leaf
 from pointsman.subscriptions.leaf_rows import row_leaf
-from pointsman.subscriptions.noting import Noted, Notes
+from pointsman.subscriptions.noting import Noted, recent_between
 from pointsman.subscriptions.numbers import LiveNumberIndex
 from pointsman.subscriptions.pages import pattern_page
 from pointsman.subscriptions.trees import parse_tree, tree_includes
@@ -62,10 +62,9 @@ SERVICES = tuple(Service(includes, partial) for includes in (True, False) for pa
 
 
 class Matchers:
-    """The matchers and patterns of a file, and those changes of it that this process made. Not safe between threads."""
+    """The matchers and patterns of a file. Not safe between threads."""
 
-    def __init__(self, journal: Notes) -> None:
-        self._journal = journal
+    def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
@@ -87,7 +86,7 @@ class Matchers:
             self.forget()
         # As long as this is not done, nothing is known for certain.
         since, self.version = self.version, -1
-        noted = self._journal.between(since, control.version)
+        noted = recent_between(control.recent, since, control.version)
         if noted is not None:
             for each in noted:
                 self._take(each)
@@ -136,16 +135,16 @@ class Matchers:
         pair.found[Service(False, partial)] = excludes
 
     def _take(self, noted: Noted) -> None:
-        """What this process has changed, as ``_follow`` and ``_take_up`` find it in the file."""
+        """What was noted of a change, as ``_follow`` and ``_take_up`` find it in the tables."""
         for row, number in noted.matchers:
             self._add(number, *row)
         self._gates.update(noted.gates)
         for row, number in noted.gone_matchers:
             self._remove(row_leaf(*row), number)
         for pattern, number in noted.patterns:
-            self._patterns.add(pattern, number)
+            self._patterns.add(Pattern(*pattern), number)
         for pattern, number in noted.gone_patterns:
-            self._patterns.remove(pattern, number)
+            self._patterns.remove(Pattern(*pattern), number)
 
     def _take_up(self, reader: Reader, control: Control) -> None:
         """What came since: it has higher numbers than what was known."""

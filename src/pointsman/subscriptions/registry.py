@@ -88,7 +88,7 @@ class Registry:
             if not rows:
                 raise _missing(id)
             if rows[0].subscription.enabled != enabled:
-                storing = Storing(transaction, self.limits, self._store.journal)
+                storing = Storing(transaction, self.limits, noting=True)
                 storing.change(_found(storing, id), replace(rows[0].subscription, enabled=enabled))
                 storing.finish()
 
@@ -173,7 +173,7 @@ class Registry:
 
     def _change(self, change: Callable[[Storing], Result]) -> Result:
         def operation(transaction: Transaction) -> Result:
-            storing = Storing(transaction, self.limits, self._store.journal)
+            storing = Storing(transaction, self.limits, noting=True)
             result = change(storing)
             storing.finish()
             return result

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 CONTROL_READ = """
-SELECT version, subscriptions, last_subscription, last_matcher, last_pattern FROM wildcard_control WHERE one = 1
+SELECT version, subscriptions, last_subscription, last_matcher, last_pattern, recent FROM wildcard_control WHERE one = 1
 """
 CONTROL_WRITE = """
-UPDATE wildcard_control SET version = ?, subscriptions = ?, last_subscription = ?, last_matcher = ?, last_pattern = ?
+UPDATE wildcard_control SET version = ?, subscriptions = ?, last_subscription = ?, last_matcher = ?, last_pattern = ?,
+    recent = ?
 WHERE one = 1
 """
 

@@ -13,7 +13,6 @@ import apsw
 
 from pointsman.conditions import Condition
 from pointsman.errors import StoreError
-from pointsman.patterns.pattern import Pattern
 from pointsman.subscriptions import statements
 from pointsman.subscriptions.control import Changer, Control
 from pointsman.subscriptions.gates import Leaf, gates, leaf_weight, pattern_weight
@@ -21,7 +20,7 @@ from pointsman.subscriptions.interning import Matchers, Patterns
 from pointsman.subscriptions.leaf_rows import leaf_row
 from pointsman.subscriptions.limits import Limits
 from pointsman.subscriptions.model import WildcardSubscription
-from pointsman.subscriptions.noting import Noted, Notes
+from pointsman.subscriptions.noting import Noted, add_to_recent
 from pointsman.subscriptions.trees import parse_tree, tree_numbers, write_tree
 
 MOST_PENDING = 50_000
@@ -34,15 +33,14 @@ class Storing:
     """Changes of subscriptions; ``finish`` writes what is still to be written.
 
     What is added is written in large pieces, ordered as the tables are, which is several times as quick as one by one.
-    With a journal, what is changed is noted there; not for very much at a time, as it is in memory.
+    Who is ``noting`` tells those that follow the file what was changed; not for very much at a time: it is in memory.
     """
 
-    def __init__(self, transaction: Changer, limits: Limits, journal: Notes | None = None) -> None:
+    def __init__(self, transaction: Changer, limits: Limits, *, noting: bool = False) -> None:
         self.transaction = transaction
         self.limits = limits
         self.control = Control.read(transaction)
-        self._journal = journal
-        self._noted = None if journal is None else Noted()
+        self._noted = Noted() if noting else None
         self._version = self.control.version
         self.matchers = Matchers(transaction, self.control, self._noted)
         self.patterns = Patterns(transaction, self.control, self._noted)
@@ -102,9 +100,10 @@ class Storing:
     def finish(self) -> None:
         """Writes what is still to be written; the last call."""
         self.flush()
-        self.control.write(self.transaction)
-        if self._journal is not None and self._noted is not None and self.control.version > self._version:
-            self._journal.note(self._version, self.control.version, self._noted)
+        control = self.control
+        if self._noted is not None and control.version > self._version:
+            control.recent = add_to_recent(control.recent, self._version, control.version, self._noted)
+        control.write(self.transaction)
 
     def flush(self) -> None:
         """Writes what was added. Raises ``StoreError`` (``subscription-exists``)."""
@@ -229,7 +228,7 @@ class Storing:
                 self.transaction.execute(statements.PATTERN_DELETE, (pattern,))
                 self._note_gone("pattern", pattern, json.dumps((text, dialect)))
                 if self._noted is not None:
-                    self._noted.gone_patterns.append((Pattern(text, dialect), pattern))
+                    self._noted.gone_patterns.append(((text, dialect), pattern))
                 self.patterns.forget((text, dialect))
 
     def _note_gone(self, kind: str, number: int, text: str) -> None:

@@ -133,7 +133,11 @@ COPY_WILDCARDS = (
     "INSERT INTO main.wildcard_pattern SELECT * FROM source.wildcard_pattern",
     "INSERT INTO main.wildcard_use SELECT * FROM source.wildcard_use",
     "INSERT INTO main.wildcard_gone SELECT * FROM source.wildcard_gone",
-    "INSERT OR REPLACE INTO main.wildcard_control SELECT * FROM source.wildcard_control",
+    """
+    INSERT OR REPLACE INTO main.wildcard_control
+        (one, version, subscriptions, last_subscription, last_matcher, last_pattern)
+    SELECT one, version, subscriptions, last_subscription, last_matcher, last_pattern FROM source.wildcard_control
+    """,
 )
 COPY_DELIVERIES = {
     "ready": "INSERT OR IGNORE INTO main.ready SELECT * FROM source.ready WHERE sequence > ?",
