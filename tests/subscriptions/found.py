@@ -73,6 +73,7 @@ def check_consistent(registry: Registry) -> None:
     with registry.reading() as connection:
         control = Control.read(connection)
         assert control.subscriptions == len(entries)
+        assert one(connection, "SELECT count(*) FROM wildcard_gone") == (control.gone,)
         assert one(connection, "SELECT coalesce(sum(uses), 0), count(*) FROM wildcard_matcher") == (
             sum(used.values()),
             len(used),

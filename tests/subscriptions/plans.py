@@ -71,6 +71,10 @@ PLANS: dict[str, tuple[str, ...]] = {
         "SEARCH m USING INDEX sqlite_autoindex_wildcard_matcher_1 (text=? AND key=? AND kind=?)",
     ),
     "GONE_ADD": (),
+    "GONE_OLDEST": ("SCAN wildcard_gone",),
+    "GONE_FORGET": ("SEARCH wildcard_gone USING INTEGER PRIMARY KEY (rowid<?)",),
+    "GONE_MARK": ("SEARCH wildcard_gone USING INTEGER PRIMARY KEY (rowid=?)",),
 }
-"""None goes over a table but for MATCHER_ANY, which ends with the first row, and those that empty a temporary one; a
+"""None goes over a table but for MATCHER_ANY, which ends with the first row, GONE_OLDEST, which goes over what is then
+removed, and those that empty a temporary one; a
 list is one that is given."""

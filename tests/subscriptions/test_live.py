@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pointsman.conditions import Group, Matcher, Subscription
+from pointsman.patterns.pattern import Pattern
 from pointsman.store import schema
 from pointsman.store.queue import Queue
 from pointsman.store.transaction import Transaction
 from pointsman.subscriptions.control import Control, Reader
-from pointsman.subscriptions.limits import LIMITS
+from pointsman.subscriptions.limits import LIMITS, Limits
 from pointsman.subscriptions.live import LiveSubscriptions
 from pointsman.subscriptions.matchers import SERVICES, Matchers, Pair, Service
 from pointsman.subscriptions.model import WildcardSubscription
@@ -225,6 +226,26 @@ def test_changes_that_are_too_many_to_be_noted_are_read_from_the_tables(queue: Q
         known.refresh(connection)
     found = [known.page(Service(True, False), Pair("region", [value]), 10) for value in ("US", "E199", "E7")]
     assert [len(each) for each in found] == [1, 3, 1]
+
+
+def test_who_has_missed_deletions_that_are_forgotten_reads_everything_anew(queue: Queue) -> None:
+    """What was known may be gone, and nobody says so any more."""
+    registry = Registry(queue.store, Limits(deletions=3))
+    registry.create(made("first", condition=Matcher("region", "US")))
+    registry.create(made("second", condition=Matcher("region", "U*")))
+    registry.create(made("third", condition=None, pattern=Pattern("a.*")))
+    known = Matchers()
+    with registry.reading() as connection:
+        known.refresh(connection)
+    registry.delete("first")
+    for number in range(40):
+        registry.create(made(f"{number}", condition=Matcher("region", f"*{number}")))
+        registry.delete(f"{number}")
+    with registry.reading() as connection:
+        known.refresh(connection)
+    pair = Pair("region", ["US"])
+    assert known.page(Service(includes=True, partial=False), pair, 10) == [2]
+    assert known.patterns("a.b") == [1]
 
 
 def test_a_file_that_was_replaced_by_an_older_one_is_read_anew(tmp_path: Path) -> None:

@@ -201,6 +201,26 @@ def test_what_is_removed_is_told_with_what_it_was(registry: Registry) -> None:
     assert gone == [("subscription", "one"), ("matcher", large), ("pattern", pattern)]
 
 
+def test_who_follows_from_far_behind_is_told_that_deletions_are_forgotten(queue: Queue) -> None:
+    """The file does not grow with each deletion; who is not so far behind has all of them."""
+    registry = Registry(queue.store, Limits(deletions=4))
+    registry.create(made("stays"))
+    for number in range(10):
+        registry.create(made(f"{number}"))
+        registry.delete(f"{number}")
+        check_consistent(registry)
+    told = registry.changes()
+    assert [(change.kind, change.id) for change in told] == [
+        ("created", "stays"),
+        ("forgotten", ""),
+        ("deleted", "7"),
+        ("deleted", "8"),
+        ("deleted", "9"),
+    ]
+    assert registry.changes(after=told[1].version) == told[2:]
+    assert registry.changes(after=told[2].version) == told[3:]
+
+
 def test_what_is_beyond_the_limits_is_not_stored(queue: Queue) -> None:
     """Neither made so nor changed to it."""
     registry = Registry(queue.store, Limits(leaves=1))

@@ -22,7 +22,7 @@ whole microseconds of the queue's own time (see ``transaction.py``).
 
 from __future__ import annotations
 
-from pointsman.store.wildcard_tables import WILDCARD_RECENT, WILDCARD_TABLES
+from pointsman.store.wildcard_tables import WILDCARD_CHANGES, WILDCARD_TABLES
 
 APPLICATION = 0x506F696E
 """Marks an SQLite file as a queue: ``Poin``."""
@@ -141,7 +141,7 @@ UPDATE control SET (commits, sequence, time, unfinished) = (
 """
 """Version 2: messages younger than control have their deliveries to come; those of version 1 have them already."""
 
-STEPS: tuple[str, ...] = (FIRST, ALL_LISTED, WILDCARD_TABLES, WILDCARD_RECENT)
+STEPS: tuple[str, ...] = (FIRST, ALL_LISTED, WILDCARD_TABLES, WILDCARD_CHANGES)
 """What takes a file from version n to n + 1; the steps of the past are never changed."""
 
 READY_BY_KEY = """

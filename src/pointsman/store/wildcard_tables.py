@@ -6,7 +6,7 @@
     wildcard_pattern       the distinct subject patterns, likewise
     wildcard_use           which subscriptions have a matcher, and which of them are found by it (gate = 1); a subject
                            pattern that subscriptions are found by stands there with its number below zero
-    wildcard_gone          what was deleted, by the version of its deletion
+    wildcard_gone          what was deleted, by the version of its deletion; the first may say that there was more
 
 A condition is kept as a tree over the numbers of its matchers, in JSON (see ``subscriptions/trees.py``).
 """
@@ -66,5 +66,11 @@ CREATE TABLE wildcard_gone (
     text TEXT NOT NULL
 );
 """
-WILDCARD_RECENT = "ALTER TABLE wildcard_control ADD COLUMN recent TEXT NOT NULL DEFAULT '';"
-"""Version 4: the last changes stand where everybody looks first, see ``subscriptions/noting.py``."""
+WILDCARD_CHANGES = """
+ALTER TABLE wildcard_control ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE wildcard_control ADD COLUMN recent TEXT NOT NULL DEFAULT '';
+UPDATE wildcard_control SET gone = (SELECT count(*) FROM wildcard_gone);
+"""
+"""Version 4: how much is in ``wildcard_gone`` is counted, as it must not grow without end, and the last changes stand
+where everybody looks first (see ``subscriptions/noting.py``).
+"""

@@ -40,6 +40,8 @@ class Control:
     last_matcher: int
     last_pattern: int
     """The highest numbers that were ever given; they are never given again."""
+    gone: int
+    """How many deletions of subscriptions, matchers and patterns are kept."""
     recent: str
     """The last changes, for who has what was before them (see ``noting.py``)."""
 
@@ -51,7 +53,7 @@ class Control:
     def write(self, connection: Reader) -> None:
         """For the next who reads it."""
         last = (self.last_subscription, self.last_matcher, self.last_pattern)
-        connection.execute(statements.CONTROL_WRITE, (self.version, self.subscriptions, *last, self.recent))
+        connection.execute(statements.CONTROL_WRITE, (self.version, self.subscriptions, *last, self.gone, self.recent))
 
     def next_version(self) -> int:
         """The version of one more change."""

@@ -1,4 +1,4 @@
-"""How large a subscription may be."""
+"""How large a subscription may be, and how much is kept of those that are gone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pointsman.matching.terms.glob import ANY_NUMBER, ANY_ONE
 
 
 class Limits(NamedTuple):
-    """What a condition may be made of at most; ``check`` refuses what is more."""
+    """What a condition may be made of at most (``check`` refuses what is more), and how many deletions are kept."""
 
     leaves: int = 1_000
     """Matchers and number comparisons, repeated ones too."""
@@ -19,6 +19,10 @@ class Limits(NamedTuple):
     """Conditions inside each other; includes and excludes are one."""
     characters: int = 10_000
     """Of the key or the pattern of a matcher."""
+    deletions: int = 100_000
+    """Of subscriptions, matchers and patterns, that are kept for those who follow the changes: so many, or a hundredth
+    more, and at least one.
+    """
 
     def check(self, condition: Condition) -> None:
         """Raises ``InputError`` (``bad-subscription``) for a condition that is larger.

@@ -166,6 +166,10 @@ class Matchers:
         """
         changes = reader.execute(statements.CHANGES, (since, self._last_matcher))
         for change, number, text, key, kind, opens in changes:
+            if change == "forgotten":
+                # Something may be gone of which nobody knows: everything is read anew.
+                self.forget()
+                return
             if change == "used":
                 self._open_gates(reader, tree_includes(parse_tree(text)))
             elif change == "new":

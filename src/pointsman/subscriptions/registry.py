@@ -32,7 +32,9 @@ class Change(NamedTuple):
 
     version: int
     kind: str
-    """``created``, ``updated`` or ``deleted``."""
+    """``created``, ``updated``, ``deleted``, or ``forgotten``, which is no change of a subscription: deletions up to
+    this version are not listed any more. Of what was known before, only what ``list`` has now is still there.
+    """
     number: int
     id: str
 
@@ -48,7 +50,7 @@ class Registry:
     def __init__(self, store: Store, limits: Limits = LIMITS) -> None:
         self._store = store
         self.limits = limits
-        """How large conditions may be."""
+        """How large conditions may be, and how many deletions are kept."""
 
     def create(self, subscription: WildcardSubscription) -> int:
         """Stores a new subscription, and gives its number.
@@ -142,6 +144,7 @@ class Registry:
         """A page of changes, by ascending version, ``after`` that of the last one known.
 
         Each subscription is there once, with its last change, so that who follows them to the end knows what there is.
+        So many deletions are kept as the limits say; who is further behind is told so by a change ``forgotten``.
         """
         with self.reading() as connection:
             rows = connection.execute(statements.CHANGES_AFTER, (after, _checked(limit)))

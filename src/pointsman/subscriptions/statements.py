@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 CONTROL_READ = """
-SELECT version, subscriptions, last_subscription, last_matcher, last_pattern, recent FROM wildcard_control WHERE one = 1
+SELECT version, subscriptions, last_subscription, last_matcher, last_pattern, gone, recent
+FROM wildcard_control WHERE one = 1
 """
 CONTROL_WRITE = """
 UPDATE wildcard_control SET version = ?, subscriptions = ?, last_subscription = ?, last_matcher = ?, last_pattern = ?,
-    recent = ?
+    gone = ?, recent = ?
 WHERE one = 1
 """
 
@@ -56,7 +57,8 @@ ORDER BY subscription LIMIT ?3
 CHANGES_AFTER = """
 SELECT version, iif(version = created, 'created', 'updated'), number, id FROM wildcard_subscription WHERE version > ?1
 UNION ALL
-SELECT version, 'deleted', number, text FROM wildcard_gone WHERE version > ?1 AND kind = 'subscription'
+SELECT version, iif(kind = 'subscription', 'deleted', kind), number, text FROM wildcard_gone
+WHERE version > ?1 AND kind IN ('subscription', 'forgotten')
 ORDER BY version LIMIT ?2
 """
 
@@ -105,6 +107,10 @@ USE_DELETE = "DELETE FROM wildcard_use WHERE matcher = ? AND gate IN (0, 1) AND 
 # -- what is gone
 
 GONE_ADD = "INSERT INTO wildcard_gone (version, kind, number, text) VALUES (?, ?, ?, ?)"
+GONE_OLDEST = "SELECT version FROM wildcard_gone ORDER BY version LIMIT 1 OFFSET ?"
+GONE_FORGET = "DELETE FROM wildcard_gone WHERE version < ?"
+GONE_MARK = "UPDATE wildcard_gone SET kind = 'forgotten', number = 0, text = '' WHERE version = ?"
+"""Who knows only what was before that version is told that there were deletions which nobody remembers."""
 
 # -- large imports
 

@@ -101,6 +101,7 @@ class Storing:
         """Writes what is still to be written; the last call."""
         self.flush()
         control = self.control
+        self._forget_gone()
         if self._noted is not None and control.version > self._version:
             control.recent = add_to_recent(control.recent, self._version, control.version, self._noted)
         control.write(self.transaction)
@@ -231,5 +232,16 @@ class Storing:
                     self._noted.gone_patterns.append(((text, dialect), pattern))
                 self.patterns.forget((text, dialect))
 
+    def _forget_gone(self) -> None:
+        """Removes the oldest deletions beyond the limit, many at a time; the next one says that there were others."""
+        limit, control = max(1, self.limits.deletions), self.control
+        excess = control.gone - limit
+        if excess > limit // 100:
+            [version] = self.transaction.first(statements.GONE_OLDEST, (excess,))
+            self.transaction.execute(statements.GONE_FORGET, (version,))
+            self.transaction.execute(statements.GONE_MARK, (version,))
+            control.gone = limit
+
     def _note_gone(self, kind: str, number: int, text: str) -> None:
+        self.control.gone += 1
         self.transaction.execute(statements.GONE_ADD, (self.control.next_version(), kind, number, text))

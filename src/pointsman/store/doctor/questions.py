@@ -135,8 +135,10 @@ COPY_WILDCARDS = (
     "INSERT INTO main.wildcard_gone SELECT * FROM source.wildcard_gone",
     """
     INSERT OR REPLACE INTO main.wildcard_control
-        (one, version, subscriptions, last_subscription, last_matcher, last_pattern)
-    SELECT one, version, subscriptions, last_subscription, last_matcher, last_pattern FROM source.wildcard_control
+        (one, version, subscriptions, last_subscription, last_matcher, last_pattern, gone)
+    SELECT one, version, subscriptions, last_subscription, last_matcher, last_pattern,
+        (SELECT count(*) FROM main.wildcard_gone)
+    FROM source.wildcard_control
     """,
 )
 COPY_DELIVERIES = {
