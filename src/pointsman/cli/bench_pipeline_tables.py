@@ -7,8 +7,7 @@ from typing import Any
 
 from pointsman.bench.pipeline_memory import MemoryRow
 from pointsman.bench.pipeline_rows import ROWS, Row, StateRow, StreamRow
-from pointsman.bench.required import Required
-from pointsman.cli.bench_queue_tables import Table
+from pointsman.cli.bench_table import Table, must_hold
 
 
 def tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
@@ -65,24 +64,6 @@ def memory_tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
         ],
     )
     yield must_hold(results["required"])
-
-
-def must_hold(required: Sequence[Required]) -> Table:
-    """What must hold, and whether it does."""
-    return Table(
-        "Must hold",
-        ("what", "measured", "limit", ""),
-        1,
-        [
-            (
-                each.what,
-                f"{each.measured:,.2f}",
-                f"{'at least' if each.at_least else 'at most'} {each.limit:,.10g}",
-                "held" if each.held else "not held",
-            )
-            for each in required
-        ],
-    )
 
 
 def _stage(row: Row, whole: float | None) -> Sequence[str]:

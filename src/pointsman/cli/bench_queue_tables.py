@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from pointsman.bench.queue_contenders import OURS, OURS_NEXT
 from pointsman.bench.queue_peers import DISKCACHE, HUEY, LITEQUEUE, PERSIST
 from pointsman.bench.queue_raw import RAW, RAW_ONE
 from pointsman.bench.queue_rows import DISTINCT, PUT, Cell, Row
+from pointsman.cli.bench_table import Table, must_hold
 
 COLUMNS = {
     OURS: OURS,
@@ -25,16 +26,6 @@ share: of what "raw, same" reached.
 -: it cannot do that. *: it deletes what it pops, so at most once; there is no ack. Peers have no routing keys.
 By default litequeue and diskcache are normal, persist-queue and huey full; here each was set to what the line says.
 """
-
-
-class Table(NamedTuple):
-    """A table to be printed."""
-
-    title: str
-    headings: Sequence[str]
-    texts: int
-    """How many of the first columns are texts."""
-    rows: Sequence[Sequence[str]]
 
 
 def tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
@@ -72,20 +63,7 @@ def tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:
             for row in results["fan_out"]
         ],
     )
-    yield Table(
-        "Must hold",
-        ("what", "measured", "limit", ""),
-        1,
-        [
-            (
-                each.what,
-                f"{each.measured:,.2f}",
-                f"{'at least' if each.at_least else 'at most'} {each.limit:g}",
-                "held" if each.held else "not held",
-            )
-            for each in results["required"]
-        ],
-    )
+    yield must_hold(results["required"])
 
 
 def _speeds(rows: Sequence[Row]) -> Iterator[Table]:

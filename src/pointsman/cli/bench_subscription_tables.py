@@ -7,8 +7,7 @@ from typing import Any
 
 from pointsman.bench.subscriptions_files import FileRow
 from pointsman.bench.subscriptions_rows import JOIN, SPARK, Row
-from pointsman.cli.bench_pipeline_tables import must_hold
-from pointsman.cli.bench_queue_tables import Table
+from pointsman.cli.bench_table import Table, must_hold
 
 
 def tables(results: Mapping[str, Sequence[Any]]) -> Iterator[Table]:

@@ -25,6 +25,8 @@ def show_patterns(rows: Iterable[Any]) -> None:
 
 def show_match(results: dict[str, list[Any]]) -> None:
     """One subject, all patterns; and what must hold."""
+    from pointsman.cli.bench_table import must_hold
+
     _show(
         "From a subject to all patterns that match it (CPU, best of several)",
         (
@@ -52,20 +54,7 @@ def show_match(results: dict[str, list[Any]]) -> None:
             for row in results["rows"]
         ),
     )
-    _show(
-        "Must hold",
-        ("what", "measured", "limit", ""),
-        1,
-        (
-            (
-                each.what,
-                f"{each.measured:,.2f}",
-                f"{'at least' if each.at_least else 'at most'} {each.limit:g}",
-                "held" if each.held else "not held",
-            )
-            for each in results["required"]
-        ),
-    )
+    _show(*must_hold(results["required"]))
 
 
 def show_terms(rows: Iterable[Any]) -> None:
