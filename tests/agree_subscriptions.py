@@ -61,8 +61,12 @@ def _live(case: Case, page: int) -> list[list[str]]:
         _ids(resolving, case, page)
         for subscription in case.subscriptions[:half:3]:
             registry.update(subscription)
-        for subscription in case.subscriptions[half:]:
+        for number, subscription in enumerate(case.subscriptions[half:]):
             registry.create(subscription)
+            if number % 3:
+                # It takes up some changes as they are made, and others together.
+                with resolving.reading():
+                    pass
         return _ids(resolving, case, page)
 
 
