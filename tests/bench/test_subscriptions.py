@@ -88,7 +88,7 @@ def test_changes_are_creates_changes_and_deletes_that_the_live_form_takes_up() -
         assert registry.count() == 50 + KEPT
         assert len(registry.by_matcher(Matcher("k", "v"), limit=100)) == 50 + KEPT // 2
         live = LiveSubscriptions(queue.store)
-        updates = measure_updates(queue, live, [[("k", "v")]], changes(registry, 1, "another"))
+        updates = measure_updates(queue, live, [[("k", "v")]], changes(registry, 1))
         assert 0 < updates.median <= updates.p90
         live.close()
 

@@ -22,11 +22,12 @@ from pointsman.subscriptions.limits import LIMITS, Limits
 from pointsman.subscriptions.live import LiveSubscriptions
 from pointsman.subscriptions.matchers import SERVICES, Matchers, Pair, Service
 from pointsman.subscriptions.model import WildcardSubscription
-from pointsman.subscriptions.noting import ROOM
 from pointsman.subscriptions.registry import Registry
 from pointsman.subscriptions.storing import Storing
 from tests.subscriptions.strategies import metadata, subjects, subscriptions
 from tests.subscriptions.test_registry import made
+
+PAGE_BYTES = 4096
 
 
 def found(live: LiveSubscriptions, transaction: Transaction, region: str) -> list[str]:
@@ -202,12 +203,13 @@ def test_what_was_undone_is_not_taken_up(queue: Queue, registry: Registry) -> No
     assert known.page(services, Pair("region", ["ES"]), 10) == [control.last_matcher]
 
 
-def test_changes_that_are_too_many_to_be_noted_are_read_from_the_tables(queue: Queue, registry: Registry) -> None:
-    """One at a time, and by somebody who notes nothing; those after it are noted again."""
+def test_changes_that_somebody_did_not_note_are_read_from_the_tables(queue: Queue, registry: Registry) -> None:
+    """Those that were noted before it do not hide them."""
     known = Matchers()
     registry.create(made("first"))
     with registry.reading() as connection:
         known.refresh(connection)
+    registry.create(made("noted", condition=Matcher("region", "*S")))
 
     def unnoted(transaction: Transaction) -> None:
         storing = Storing(transaction, LIMITS)
@@ -215,17 +217,29 @@ def test_changes_that_are_too_many_to_be_noted_are_read_from_the_tables(queue: Q
         storing.finish()
 
     queue.store.write(unnoted)
+    with registry.reading() as connection:
+        known.refresh(connection)
+    assert len(known.page(Service(includes=True, partial=False), Pair("region", ["US"]), 10)) == 2
+
+
+def test_changes_that_there_is_no_room_for_are_read_from_the_tables(registry: Registry) -> None:
+    """The row of the last ones stays within a page of the file, however many and however large they are."""
+    known = Matchers()
+    registry.create(made("first"))
+    with registry.reading() as connection:
+        known.refresh(connection)
+    registry.create(made("large", condition=Matcher("region", "US" + "x" * 5000)))
     for number in range(200):
         registry.create(made(f"{number}", condition=Matcher("region", f"*{number}")))
         with registry.reading() as connection:
             control = Control.read(connection)
-        assert len(control.recent) <= ROOM
+        assert len(control.recent) < PAGE_BYTES / 2
     with pytest.raises(AssertionError):
         known.refresh(Blind(), control)
     with registry.reading() as connection:
         known.refresh(connection)
-    found = [known.page(Service(True, False), Pair("region", [value]), 10) for value in ("US", "E199", "E7")]
-    assert [len(each) for each in found] == [1, 3, 1]
+    found = [known.page(Service(True, False), Pair("region", [value]), 10) for value in ("E199", "E7")]
+    assert [len(each) for each in found] == [3, 1]
 
 
 def test_who_has_missed_deletions_that_are_forgotten_reads_everything_anew(queue: Queue) -> None:

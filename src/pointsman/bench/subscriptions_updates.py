@@ -57,14 +57,14 @@ def measure_updates(
     return _summary(spent)
 
 
-def changes(registry: Registry, count: int, name: str = "new") -> Iterator[str]:
+def changes(registry: Registry, count: int) -> Iterator[str]:
     """So many creates, changes and deletes, one at a time; says after each of them what it was.
 
-    Their ids begin with the name. What is made is as what is there; half of the changes are to something new, and half
-    to what another subscription asks for.
+    What is made is as what is there; half of the changes are to something new, and half to what another subscription
+    asks for.
     """
     random = Random(SEED)  # noqa: S311 - data, not secrets
-    made = list(_subscriptions(2 * count, name))
+    made = list(_subscriptions(2 * count))
     last = registry.count()
     for number, new in enumerate(made[:count]):
         registry.create(new)
@@ -78,11 +78,11 @@ def changes(registry: Registry, count: int, name: str = "new") -> Iterator[str]:
             yield "delete"
 
 
-def _subscriptions(count: int, name: str) -> Iterator[WildcardSubscription]:
+def _subscriptions(count: int) -> Iterator[WildcardSubscription]:
     for row in make_data(count, 0, SEED).table.to_pylist():
         yield read_subscription(
             {
-                "id": f"{name} {row['subscription_id']}",
+                "id": f"new {row['subscription_id']}",
                 "owner": "owner",
                 "destinations": ["store"],
                 "condition": condition_of(row),

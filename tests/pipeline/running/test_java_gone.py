@@ -18,8 +18,10 @@ import atexit, importlib, sys, threading, time
 from pointsman.errors import InputError
 
 def talk():
+    # So much that it is still being written when the error comes.
+    pages = "There was an exception while executing the Python Proxy " * 20_000
     while True:
-        print("There was an exception while executing the Python Proxy", file=sys.stderr)
+        print(pages, file=sys.stderr)
 
 def failing(*_, **__):
     threading.Thread(target=talk, daemon=True).start()
