@@ -57,6 +57,10 @@ CATALOGUE: dict[str, Entry] = {
         "A wildcard for many tokens stands before the end, where the dialect does not allow it.",
         "Move it to the end, or use the amqp or zato dialect, which allow it anywhere.",
     ),
+    "foreign-wildcard": Entry(
+        "A pattern holds a wildcard of another dialect, which is a literal in the dialect that it is read in.",
+        "Choose the dialect explicitly, or write the wildcards of this one.",
+    ),
     "unknown-dialect": Entry(
         "There is no dialect of that name.",
         "Use one of: nats, amqp, zato, mqtt.",
@@ -97,7 +101,8 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "unknown-function": Entry(
         "The template calls a function that does not exist.",
-        "Use wildcard, partition, split, splitfromleft, splitfromright, slicefromleft, slicefromright, left or right.",
+        "Use wildcard, partition, random, split, splitfromleft, splitfromright, slicefromleft, slicefromright, left"
+        " or right.",
     ),
     "bad-arguments": Entry(
         "The arguments of a template function are missing, too many or of the wrong kind.",
@@ -371,6 +376,30 @@ CATALOGUE: dict[str, Entry] = {
     "endless-saga": Entry(
         "More messages follow from one than may, through sagas and gathered answers.",
         "Look for a saga whose commands are its own events: pointsman check, pointsman graph.",
+    ),
+    "unknown-destination": Entry(
+        "The routing table names a destination that it does not declare.",
+        "Declare it under destinations, or correct the name. A table that declares none may name them freely.",
+    ),
+    "function-not-given": Entry(
+        "The routing table names a Python function that the program did not give.",
+        "Pass functions={name: function} to RoutingTable.load or Broker.",
+    ),
+    "function-on-spark": Entry(
+        "The routing table names a Python function, which a pipeline on Spark cannot call.",
+        "Say it with a predicate, a template or a named aggregation, or run the table in a Broker.",
+    ),
+    "reply-refused": Entry(
+        "A message asks for a reply at a subject that its principal may not publish to.",
+        "Use broker.request, which has an inbox of its own, or name a subject that the principal may publish to.",
+    ),
+    "no-responders": Entry(
+        "A request reached nobody: no route, subscription or destination takes its subject.",
+        "Correct the subject, or start the handler first.",
+    ),
+    "bad-secret": Entry(
+        "A secret that an option refers to cannot be read.",
+        "Set the environment variable, or correct the path after file:.",
     ),
     "no-destination": Entry(
         "The routing table has no destination of that name, or of that type.",

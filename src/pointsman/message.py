@@ -83,6 +83,19 @@ class Message:
         """
         return dataclasses.replace(self, **changes)
 
+    @property
+    def original_subject(self) -> str:
+        """The subject that the message came with, before any translation."""
+        return self.subject
+
+    def json(self) -> Any:
+        """The body, read as JSON. Raises MessageError ``bad-json``.
+
+        >>> Message("orders.created", b'{"amount": 5}').json()["amount"]
+        5
+        """
+        return json_text.parse(self.body)
+
     def caused(self, subject: str, body: bytes = b"", **fields: Any) -> Message:
         """A new message that this one is the cause of.
 
@@ -219,7 +232,8 @@ def _is_ascii(value: object) -> bool:
 def _checked_body(body: object) -> bytes:
     if isinstance(body, (bytes, bytearray, memoryview)):
         return bytes(body)
-    raise MessageError("bad-message", f"body is {type(body).__name__}, not bytes")
+    hint = "encode it" if isinstance(body, str) else "Message.from_dict makes JSON of an object, a list or a number"
+    raise MessageError("bad-message", f"body is {type(body).__name__}, not bytes: {hint}")
 
 
 def _checked_metadata(metadata: object) -> Mapping[str, str]:

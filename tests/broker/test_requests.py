@@ -12,6 +12,7 @@ import pytest
 
 from pointsman import Broker, RoutingTable
 from pointsman.broker.received import Received
+from pointsman.errors import AccessError, RoutingError
 from pointsman.testing import MemoryBroker
 from tests.broker.running import in_loop, until
 
@@ -79,18 +80,20 @@ async def test_a_request_that_nobody_answers_ends_with_its_timeout() -> None:
         kept: list[Received] = []
         broker.on("slow", name="slow", ack="manual")(kept.append)
         slow = asyncio.create_task(broker.request("slow", timeout=30))
-        nobody = asyncio.create_task(broker.request("nobody", timeout=31))
+        later = asyncio.create_task(broker.request("slow", timeout=31))
         await until(lambda: len(kept) == 1)
         await broker.advance(29)
         assert not slow.done()
         await broker.advance(1)
         with pytest.raises(TimeoutError):
             await slow
-        assert not nobody.done()
+        assert not later.done()
         await broker.advance(1)
         with pytest.raises(TimeoutError):
-            await nobody
+            await later
         assert await kept[0].ack("late")
+        await until(lambda: len(kept) == 2)
+        assert await kept[1].ack("later")
         await broker.settle()
         assert broker.queue.dead_letters() == []
         sizes = broker.queue.size()
@@ -101,8 +104,75 @@ async def test_a_request_that_nobody_answers_ends_with_its_timeout() -> None:
 async def test_the_timeout_of_a_request_is_kept_without_a_clock_of_the_test(tmp_path: Path) -> None:
     """In the real time."""
     async with Broker(tmp_path / "app.db") as broker:
+        broker.on("silent", name="silent")(lambda _: None)
         with pytest.raises(TimeoutError):
-            await broker.request("nobody", timeout=0.05)
+            await broker.request("silent", timeout=0.05)
+
+
+@in_loop
+async def test_a_request_to_nobody_fails_at_once() -> None:
+    """Whatever its timeout: no route and no subscription takes the subject."""
+    async with MemoryBroker() as broker:
+        with pytest.raises(RoutingError, match="nobody takes requests to 'nobody'") as caught:
+            await broker.request("nobody", timeout=1e6)
+        assert caught.value.code == "no-responders"
+
+
+@in_loop
+async def test_a_reply_is_a_message_whose_json_keeps_numbers_as_they_are() -> None:
+    """Whole numbers of any size stay whole, also when answers are gathered and the smallest is chosen."""
+    large = 9007199254740993
+    async with MemoryBroker(prices()) as broker:
+        answering(broker, {"one": large, "two": large - 1, "three": 2**70})
+        broker.on("plain", name="plain")(lambda message: message.json())
+        result = (await broker.request("prices.ask")).json()
+        assert result["result"] == {"price": large - 1}
+        assert {name: answer["price"] for name, answer in result["answers"]} == {
+            "one": large,
+            "two": large - 1,
+            "three": 2**70,
+        }
+        reply = await broker.request("plain", {"whole": 2, "half": 2.5, "float": 2.0})
+        assert reply.body == b'{"whole":2,"half":2.5,"float":2.0}'
+
+
+ACCESS = RoutingTable.parse(
+    """
+dialect: nats
+access:
+  asker: {publish: ["ask.*"]}
+  other: {publish: ["ask.*", "mine.>"]}
+"""
+)
+
+
+@in_loop
+async def test_a_reply_goes_only_where_the_requester_may_publish_itself() -> None:
+    """Or to its own inbox: a principal cannot have others publish for it."""
+    async with MemoryBroker(ACCESS) as broker:
+        heard: list[str] = []
+        broker.on("ask.*", name="answers")(lambda _: "yes")
+        broker.on("admin.>", name="admin")(lambda message: heard.append(message.subject))
+        broker.on("mine.>", name="mine")(lambda message: heard.append(message.subject))
+        with pytest.raises(AccessError) as caught:
+            await broker.publish("ask.it", metadata={"reply-to": "admin.delete"}, principal="asker")
+        assert caught.value.code == "reply-refused"
+        await broker.publish("ask.it", metadata={"reply-to": "mine.answers"}, principal="other")
+        await until(lambda: heard == ["mine.answers"])
+        assert (await broker.request("ask.it", principal="asker")).body == b"yes"
+        await broker.settle()
+        assert heard == ["mine.answers"]
+
+
+@in_loop
+async def test_nobody_has_replies_sent_to_the_inbox_of_another() -> None:
+    """The name of an inbox gives no right to it."""
+    async with MemoryBroker(ACCESS) as broker:
+        seen: list[str] = []
+        broker.on("ask.*", name="answers")(lambda message: seen.append(message.metadata["reply-to"]) or "yes")
+        await broker.request("ask.it", principal="asker")
+        with pytest.raises(AccessError, match="inbox of another"):
+            await broker.publish("ask.it", metadata={"reply-to": seen[0]}, principal="other")
 
 
 @in_loop

@@ -111,3 +111,44 @@ def test_it_delivers_what_another_process_publishes_and_stops_cleanly_on_sigterm
     with Queue(folder / "routes.db") as queue:
         assert queue.size("destination:audit").ready == 0
         assert queue.size("destination:desk").ready == 20
+
+
+def test_messages_without_an_id_are_never_taken_for_those_of_another_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each gets an id and a correlation id of its own, whatever its line."""
+    for name in ("one", "two"):
+        (folder / name).write_text(f'{{"subject": "orders.{name}"}}\n')
+        assert run("routes.yaml", "--queue", "app.db", "-m", name, "--until-idle", "--json") == 0
+        stopped = json.loads(capsys.readouterr().out.splitlines()[-1])
+        assert (stopped["published"], stopped["duplicates"]) == (1, 0)
+    written = [json.loads(line) for line in (folder / "audit.jsonl").read_text().splitlines()]
+    assert [each["subject"] for each in written] == ["orders.one", "orders.two"]
+    assert len({each["id"] for each in written} | {each["correlation_id"] for each in written}) == 2
+    assert all(each["time"] for each in written)
+
+
+def test_lines_may_name_their_principal_and_their_position(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As in ``pointsman route``; the option is for lines that name none."""
+    (folder / "routes.yaml").write_text(TABLE + "access: {shop: {publish: ['orders.>']}, till: {}}\n")
+    lines = [{"subject": "orders.a", "principal": who, "position": 7} for who in ("shop", "till")]
+    (folder / "two").write_text("\n".join(map(json.dumps, [*lines, {"subject": "orders.b"}])))
+    assert run("routes.yaml", "--queue", "app.db", "-m", "two", "-p", "shop", "--until-idle", "--json") == 1
+    stopped = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (stopped["published"], stopped["refused"]) == (2, 1)
+
+
+def test_a_module_of_handlers_gives_the_functions_of_the_table(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By their names, in ``functions``."""
+    (folder / "routes.yaml").write_text(TABLE.replace("{name: all,", "{name: all, when: {function: is_first},"))
+    (folder / "some_functions.py").write_text(
+        "functions = {'is_first': lambda message: message.subject == 'orders.a'}\ndef register(broker): pass\n"
+    )
+    (folder / "two").write_text('{"subject": "orders.a"}\n{"subject": "orders.b"}\n')
+    given = ("routes.yaml", "--queue", "app.db", "-m", "two", "--until-idle", "--json")
+    assert run(*given) == 2
+    assert "is_first" in capsys.readouterr().err
+    assert run(*given, "--handlers", "some_functions") == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["deliveries"] == 1

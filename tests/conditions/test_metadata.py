@@ -201,3 +201,10 @@ def test_conditions_that_say_nothing_cannot_be_made() -> None:
         NumberComparison("a", "~", 5)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="64-bit float"):
         NumberComparison("a", "=", float("inf"))
+
+
+def test_a_group_with_its_arguments_swapped_is_an_error_where_it_is_made() -> None:
+    """And not when the first message is matched."""
+    with pytest.raises(TypeError, match="all is a bool, not tuple"):
+        Group((Matcher("a", "b"),), True)  # type: ignore[arg-type]
+    assert Group(True, [Matcher("a", "b")]).holds({"a": "b"})  # type: ignore[arg-type]

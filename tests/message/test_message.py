@@ -269,3 +269,23 @@ def test_any_json_is_a_message_or_a_message_error(value):
     """Nothing but MessageError comes out of from_dict, whatever goes in."""
     with suppress(MessageError):
         assert isinstance(Message.from_dict(value), Message)
+
+
+def test_a_body_that_is_no_bytes_is_an_error_that_says_what_to_write() -> None:
+    """Objects go through ``from_dict``, texts are encoded."""
+    with pytest.raises(MessageError, match=r"body is dict, not bytes: Message.from_dict makes JSON"):
+        Message("a.b", {"x": 1})
+    with pytest.raises(MessageError, match="body is str, not bytes: encode it"):
+        Message("a.b", "text")
+
+
+def test_json_gives_the_body_with_its_numbers_as_they_are() -> None:
+    """Whole numbers of any size stay whole; what is no JSON is an error."""
+    assert Message("a", b'{"n": 9007199254740993, "x": 2, "y": 2.0}').json() == {
+        "n": 9007199254740993,
+        "x": 2,
+        "y": 2.0,
+    }
+    assert isinstance(Message("a", b"2").json(), int)
+    with pytest.raises(MessageError):
+        Message("a", b"{").json()

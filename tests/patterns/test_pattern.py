@@ -9,7 +9,8 @@ import pytest
 
 from pointsman.bench.timing import microseconds
 from pointsman.errors import LimitError, PatternError, SubjectError
-from pointsman.patterns import Pattern, Subject, evaluation_order
+from pointsman.patterns import Pattern, Subject, evaluation_order, find_dialect
+from pointsman.patterns.foreign import find_foreign_wildcard
 
 
 def test_a_pattern_takes_a_subject_of_its_dialect_or_a_text() -> None:
@@ -322,3 +323,39 @@ def test_a_pattern_of_a_hundred_thousand_tokens_is_matched_and_compared() -> Non
     assert pattern.captures(text + ".b.c") == (("b", "c"),)
     assert pattern.contains(pattern)
     assert pattern.intersection(Pattern("a.>")) == {pattern}
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect", "column"),
+    [
+        ("orders.#", "nats", 8),
+        ("a.**.b", "nats", 3),
+        ("a.+", "nats", 3),
+        ("a/+/b", "nats", 3),
+        ("orders.>", "amqp", 8),
+        (">", "zato", 1),
+        ("orders.*", "mqtt", 8),
+    ],
+)
+def test_a_wildcard_of_another_dialect_that_stands_alone_is_found(text: str, dialect: str, column: int) -> None:
+    """It is a literal in the dialect of the pattern, which matches nothing else."""
+    found = find_foreign_wildcard(text, find_dialect(dialect))
+    assert found is not None
+    assert found.column == column
+    assert Pattern(text, dialect).is_literal
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect"), [("a.*.>", "nats"), ("a.#b", "nats"), ("#.*", "amqp"), ("a**.*", "zato"), ("+/#", "mqtt")]
+)
+def test_own_wildcards_and_signs_within_tokens_are_not_foreign(text: str, dialect: str) -> None:
+    """Only what stands alone is likely to be meant as a wildcard."""
+    assert find_foreign_wildcard(text, find_dialect(dialect)) is None
+
+
+def test_without_a_dialect_a_foreign_wildcard_is_an_error() -> None:
+    """With one it is what the dialect says."""
+    with pytest.raises(PatternError) as caught:
+        Pattern("orders.#")
+    assert (caught.value.code, caught.value.column) == ("foreign-wildcard", 8)
+    assert Pattern("orders.#", "nats").matches("orders.#")

@@ -32,6 +32,12 @@ from tests.patterns.strategies import NAMES, patterns, subjects
         ("nats", "foo.*", "bar.{{ Wildcard( 1 ) }}", "foo.x", "bar.x"),
         ("nats", "*.*", "{{partition(10,2,1)}}", "a.b", f.partition("ba", 10)[0]),
         ("nats", "*.*", "{{PARTITION(3, 1)}}.$2", "a.b", f.partition("a", 3)[0] + ".b"),
+        # As nats-server 2.15 has it: 0 stands for the first token, and for nothing if there is no wildcard.
+        ("nats", "foo.*", "bar.{{partition(10,0)}}", "foo.a", "bar.3"),
+        ("nats", "foo.*", "bar.{{partition(10)}}", "foo.a", "bar.2"),
+        ("nats", "foo.*", "bar.{{partition(10, 0, 1)}}", "foo.bar", "bar.0"),
+        ("nats", "foo.bar", "baz.{{partition(10,0)}}", "foo.bar", "baz.1"),
+        ("nats", "foo.>", "bar.{{partition(10)}}.>", "foo.a.b", "bar.4.a.b"),
         ("nats", "*", "{{splitfromright(1,3)}}", "12345", "12.345"),
         ("nats", "*", "{{splitfromleft(1,0)}}", "12345", "12345"),
         ("nats", "*", "{{splitfromright(1,5)}}", "12345", "12345"),
@@ -77,6 +83,10 @@ def test_a_template_makes_a_subject_of_what_the_pattern_matched(
         ("nats", "foo.*", "{{wildcard(1,1)}}", "bad-arguments", 1),
         ("nats", "foo.*", "{{wildcard(one)}}", "bad-arguments", 1),
         ("nats", "foo.*", "{{partition()}}", "bad-arguments", 1),
+        ("amqp", "foo.*", "{{partition(3,0)}}", "unknown-wildcard", 1),
+        ("nats", "foo.*", "{{random()}}", "bad-arguments", 1),
+        ("nats", "foo.*", "{{random(3,1)}}", "bad-arguments", 1),
+        ("nats", "foo.*", "{{random(0)}}", "bad-arguments", 1),
         ("nats", "foo.*", "{{partition(0,1)}}", "bad-arguments", 1),
         ("nats", "foo.*", "{{split(1)}}", "bad-arguments", 1),
         ("nats", "foo.*", "{{split(1,)}}", "bad-arguments", 1),
@@ -192,3 +202,14 @@ def test_the_partition_is_the_fnv_1a_hash_of_the_bytes() -> None:
     assert f.partition("foobar", everything) == ["3214735720"]
     assert f.partition("é", everything) == [f.partition("é", everything)[0]]
     assert repr(Template("$1", Pattern("*"))) == "Template('$1', Pattern('*', dialect='nats'))"
+
+
+def test_random_is_one_of_so_many_numbers_by_the_source_of_chance() -> None:
+    """Each as likely as the other, from 0 up; without a source, a real one is asked."""
+    rule = Template("bar.{{random(3)}}.$1", Pattern("foo.*"))
+    chances = iter([0.0, 0.5, 0.999])
+    assert [rule.apply("foo.a", chances.__next__) for _ in range(3)] == ["bar.0.a", "bar.1.a", "bar.2.a"]
+    assert {rule.apply("foo.a") for _ in range(200)} == {"bar.0.a", "bar.1.a", "bar.2.a"}
+    assert rule.is_random
+    assert not Template("bar.$1", Pattern("foo.*")).is_random
+    assert rule.loses == ()

@@ -17,11 +17,11 @@ from pointsman.table.state import Key
 TABLE = RoutingTable.parse(
     """
 name: a <b>bold</b> table
-destinations: {archive: , spare: , stock: {breaker: {fallback: spare}}}
+destinations: {archive: , spare: , stock: {breaker: {fallback: spare}}, elsewhere: }
 routes:
   - {name: orders, pattern: "orders.>", destinations: [archive]}
   - {name: "<script>alert(1)</script>", pattern: "stock.*", destinations: [stock, elsewhere]}
-  - {name: off, pattern: ">", destinations: [nobody], enabled: false}
+  - {name: off, pattern: ">", destinations: [archive], enabled: false}
 translations:
   - {name: first, from: "old.*", to: "orders.$1"}
   - {name: hidden, from: "old.>", to: "stock.>"}
@@ -87,9 +87,9 @@ def test_what_is_refused_covers_nothing() -> None:
 
 
 def test_a_fallback_is_covered_by_what_it_gets() -> None:
-    """And the destination it stands in for is not, also when the fallback was never declared."""
+    """And the destination it stands in for is not."""
     table = RoutingTable.parse(
-        "destinations: {x: {breaker: {fallback: spare}}}\nroutes: [{name: r, pattern: a, destinations: [x]}]"
+        "destinations: {x: {breaker: {fallback: spare}}, spare: }\nroutes: [{name: r, pattern: a, destinations: [x]}]"
     )
     state = {Key("breaker", "x"): BreakerState(Phase.OPEN)}
     coverage = Coverage(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pointsman.errors import MessageError, NamingError, RoutingError
 from pointsman.message import Message
 from pointsman.patterns import Pattern
 from pointsman.routing import breaker
@@ -297,3 +299,135 @@ def test_a_state_that_is_none_is_refused(data: object) -> None:
     """With a code."""
     with pytest.raises(ValueError, match="bad-state"):
         State.from_data(data)
+
+
+TILLS = """
+destinations: {tills: , orders: , one: , two: , three: }
+translations: [{from: "tills.*", to: "orders.$1"}]
+routes:
+  - {name: by-old, pattern: ">", when: "original_subject LIKE 'tills.%'", destinations: [tills]}
+  - {name: by-new, pattern: ">", when: "subject LIKE 'orders.%'", destinations: [orders]}
+  - {name: keyed, pattern: ">", strategy: balanced, balance: sticky, key: subject, destinations: [one, two, three]}
+"""
+
+
+def test_predicates_and_keys_see_the_subject_after_translation_and_the_original_one() -> None:
+    """``subject`` is the new one, ``original_subject`` the one that the message came with."""
+    table = RoutingTable.parse(TILLS)
+    translated, plain = reached(table, message("tills.eu")), reached(table, message("orders.eu"))
+    assert translated[:2] == ["tills", "orders"]
+    assert plain[0] == "orders"
+    assert translated[-1] == plain[-1]
+    by_old = RoutingTable.parse(TILLS.replace("key: subject", "key: original_subject"))
+    others = [reached(by_old, message(f"tills.{number}"))[-1] for number in range(20)]
+    assert others == [reached(by_old, message(f"tills.{number}", id="x"))[-1] for number in range(20)]
+    assert others != [reached(table, message(f"tills.{number}"))[-1] for number in range(20)]
+
+
+def test_chance_and_time_are_real_unless_they_are_given() -> None:
+    """A balance of the kind random does not always choose the first, and a breaker recovers."""
+    table = RoutingTable.parse(
+        """
+destinations: {one: {breaker: {failures: 1, reset: 60s}}, two: , three: }
+routes:
+  - {name: any, pattern: any, strategy: balanced, balance: random, destinations: [two, three]}
+  - {name: guarded, pattern: guarded, destinations: [one]}
+"""
+    )
+    assert {reached(table, message("any"))[0] for _ in range(200)} == {"two", "three"}
+    (delivery,) = table.decide(message("guarded")).deliveries
+    opened = table.failed(delivery, State()).state
+    assert time.time() - opened[Key("breaker", "one")].since < 60
+    assert table.decide(message("guarded"), opened).deliveries[0].permit.way is breaker.Way.FALLBACK
+    assert table.decide(message("guarded"), opened, now=time.time() + 61).deliveries[0].permit.way is breaker.Way.PROBE
+
+
+def test_a_table_is_told_what_became_of_its_deliveries() -> None:
+    """Failures in a row open the breaker, a probe that succeeds closes it."""
+    table = RoutingTable.parse(
+        "destinations: {x: {breaker: {failures: 2, reset: 10s, fallback: y}}, y: }\n"
+        "routes: [{name: r, pattern: a, destinations: [x]}]"
+    )
+    state = State()
+    for now in (0.0, 1.0):
+        decision = table.decide(message("a"), state, now=now)
+        state = table.failed(decision.deliveries[0], decision.state, now=now).state
+    assert reached(table, message("a"), state=state, now=2.0) == ["y"]
+    probed = table.decide(message("a"), state, now=11.0)
+    assert [each.destination for each in probed.deliveries] == ["x"]
+    state = table.succeeded(probed.deliveries[0], probed.state, now=11.0).state
+    assert state[Key("breaker", "x")].phase is breaker.Phase.CLOSED
+
+
+def test_least_connections_goes_by_what_was_told_to_be_over() -> None:
+    """A delivery that succeeded, or was given up, is in flight no more; one that failed is until then."""
+    table = RoutingTable.parse(
+        "destinations: {x: , y: }\n"
+        "routes: [{name: r, pattern: a, strategy: balanced, balance: least-connections, destinations: [x, y]}]"
+    )
+    first = table.decide(message("a"))
+    second = table.decide(message("a"), first.state)
+    assert [each.deliveries[0].destination for each in (first, second)] == ["x", "y"]
+    for tell in (table.succeeded, table.finished):
+        over = tell(second.deliveries[0], second.state).state
+        assert reached(table, message("a"), state=over) == ["y"]
+    assert reached(table, message("a"), state=table.failed(second.deliveries[0], second.state).state) == ["x"]
+
+
+@pytest.mark.parametrize("given", ["a.b", {"subject": "a.b"}, None])
+def test_deciding_about_what_is_no_message_says_what_to_write(given: Any) -> None:
+    """At once, and not from within."""
+    with pytest.raises(MessageError, match=r"decide takes a Message, not .*Message\('orders.new'"):
+        SHOP.decide(given)
+
+
+def test_translations_may_be_applied_one_after_the_other() -> None:
+    """Each on what the ones before it made; a plain list stands for the first that matches."""
+    rules = '[{name: a, from: "old.*", to: "new.$1"}, {name: b, from: "new.*", to: "newest.$1"}, {from: x, to: y}]'
+    in_turn = RoutingTable.parse(f"translations: {{apply: all, rules: {rules}}}")
+    first = RoutingTable.parse(f"translations: {rules}")
+    assert (in_turn.translate("old.1"), first.translate("old.1")) == ("newest.1", "new.1")
+    assert in_turn.decide(message("old.1")).translated_by == ("a", "b")
+    assert in_turn.translate("other") == "other"
+    assert in_turn.hash != first.hash
+    assert RoutingTable.from_plain(in_turn.plain).hash == in_turn.hash
+
+
+def test_messages_outside_an_enforced_standard_are_refused_after_translation() -> None:
+    """So that translations may bring other names into it."""
+    table = RoutingTable.parse(
+        'naming: {standard: cim, enforce: true}\ntranslations: [{from: "g.*", to: "graph.events.node.$1"}]\n'
+        'destinations: {d: }\nroutes: [{name: all, pattern: ">", destinations: [d]}]'
+    )
+    assert reached(table, message("graph.events.node.added")) == ["d"]
+    assert reached(table, message("g.added")) == ["d"]
+    refused = table.decide(message("graph.event.node.added"), trace=True)
+    assert refused.deliveries == ()
+    assert isinstance(refused.error, NamingError)
+    assert "did you mean 'events'" in (refused.refused or "")
+    named = RoutingTable.parse("naming: cim")
+    assert named.decide(message("anything")).refused is None
+
+
+def test_unrouted_messages_go_to_their_destination_by_its_breaker() -> None:
+    """A message that a route takes is none of them, also if the route cannot choose."""
+    table = RoutingTable.parse(
+        "destinations: {x: , lost: {breaker: {failures: 1, fallback: spare}}, spare: }\nunrouted: lost\n"
+        "routes: [{name: r, pattern: a, strategy: balanced, balance: sticky, key: metadata.k, destinations: [x]}]"
+    )
+    (delivery,) = table.decide(message("other")).deliveries
+    assert (delivery.route, delivery.destination) == ("unrouted", "lost")
+    opened = table.failed(delivery, State(), now=0.0).state
+    assert reached(table, message("other"), state=opened, now=1.0) == ["spare"]
+    stuck = table.decide(message("a"))
+    assert (stuck.deliveries, [(each.route, each.code) for each in stuck.problems]) == ((), [("r", "no-key")])
+
+
+def test_functions_of_a_table_that_were_not_given_are_an_error_when_they_are_needed() -> None:
+    """Without them the table can still be loaded to be checked."""
+    text = "routes: [{name: r, pattern: a, when: {function: f}, destinations: [d]}]"
+    table = RoutingTable.parse(text)
+    assert table.decide(message("b")).deliveries == ()
+    with pytest.raises(RoutingError, match=r"functions=\{'f'"):
+        table.decide(message("a"))
+    assert reached(RoutingTable.parse(text, functions={"f": lambda sent: sent.subject == "a"}), message("a")) == ["d"]

@@ -22,7 +22,7 @@ from pointsman.table.routing_table import RoutingTable
 SHOP = RoutingTable.load(Path(__file__).parents[2] / "examples" / "shop.yaml")
 TABLE = RoutingTable.parse(
     """
-destinations: {x: {breaker: {fallback: y}}, y: {breaker: {fallback: x}}}
+destinations: {x: {breaker: {fallback: y}}, y: {breaker: {fallback: x}}, z: }
 routes:
   - {name: one, pattern: "a.>", destinations: [x, {name: z, weight: 3}]}
   - {name: two, pattern: "a.>", strategy: priority, priority: 7, group: g, destinations: [x], enabled: false}

@@ -139,7 +139,7 @@ def test_files_are_included_before_what_the_table_says_itself(tmp_path: Path) ->
         "include: [parts/more.yaml]\nroutes: [{name: b, pattern: x, destinations: [d]}]"
     )
     (tmp_path / "parts" / "more.yaml").write_text(
-        "routes: [{name: a, pattern: x, destinations: [c]}]\ndestinations: {c: }"
+        "routes: [{name: a, pattern: x, destinations: [c]}]\ndestinations: {c: , d: }"
     )
     table = RoutingTable.load(tmp_path / "table.yaml")
     assert [route.name for route in table.routes] == ["a", "b"]
@@ -226,3 +226,93 @@ def test_the_example_loads_in_each_of_its_environments() -> None:
     """As it is shipped."""
     for environment in (None, "development", "staging", "production"):
         assert RoutingTable.load(SHOP, environment).routes
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("destinations: {one: }\nroutes: [{name: r, pattern: a, destinations: [one, won]}]", "table.yaml:2:52"),
+        ("destinations: {one: {breaker: {fallback: won}}}", "table.yaml:1:42"),
+        ("destinations: {one: }\nunrouted: won", "table.yaml:2:11"),
+        (
+            "destinations: {one: }\nroutes: [{name: r, pattern: a, enabled: false, destinations: [won]}]",
+            "table.yaml:2:63",
+        ),
+    ],
+)
+def test_a_destination_that_is_not_declared_is_an_error(text: str, place: str) -> None:
+    """In routes, as fallback and for what no route takes; messages would pile up where nobody looks."""
+    with pytest.raises(TableError, match="did you mean 'one'") as caught:
+        RoutingTable.parse(text)
+    assert (caught.value.code, caught.value.place) == ("unknown-destination", place)
+
+
+def test_a_table_that_declares_no_destinations_names_them_freely() -> None:
+    """As the simplest tables do."""
+    table = RoutingTable.parse("routes: [{name: r, pattern: a, destinations: [any, thing]}]\nunrouted: rest")
+    assert table.has_destination("any")
+    assert not table.has_destination("other")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "routes: [{name: r, pattern: 'orders.#', destinations: [d]}]",
+        "translations: [{from: 'a.#', to: b}]",
+        "access: {shop: {publish: ['orders.#']}}",
+        "sagas: {s: {starts: [{on: 'a.#', to: done}], states: {done: {final: true}}}}",
+    ],
+)
+def test_a_wildcard_of_another_dialect_is_an_error_in_a_table_that_does_not_say_its_dialect(text: str) -> None:
+    """It would match nothing, in silence; with a dialect it is a finding of ``check``."""
+    with pytest.raises(TableError, match="'#' is a wildcard in amqp") as caught:
+        RoutingTable.parse(text)
+    assert caught.value.code == "foreign-wildcard"
+    RoutingTable.parse(f"dialect: nats\n{text}")
+
+
+def test_a_function_that_was_not_given_is_an_error_with_its_place() -> None:
+    """If functions are given at all."""
+    text = "routes: [{name: r, pattern: a, when: {function: cheap}, destinations: [d]}]"
+    with pytest.raises(TableError, match="no Python function 'cheap'; given are other") as caught:
+        RoutingTable.parse(text, functions={"other": print})
+    assert (caught.value.code, caught.value.line) == ("function-not-given", 1)
+
+
+def test_a_translation_goes_either_to_a_template_or_to_a_function() -> None:
+    """Neither and both are mistakes."""
+    for rest in ("", "to: b, function: f"):
+        with pytest.raises(TableError, match="either to or function"):
+            RoutingTable.parse(f"translations: [{{from: a, {rest}}}]")
+
+
+def test_an_environment_changes_the_rules_of_translations_that_are_applied_in_turn() -> None:
+    """How they are applied stays as it is."""
+    text = """
+translations: {apply: all, rules: [{name: a, from: x, to: y}, {name: b, from: y, to: z}]}
+environments: {test: {remove: {translations: [b]}, translations: [{name: c, from: y, to: w}]}}
+"""
+    assert RoutingTable.parse(text).translate("x") == "z"
+    assert RoutingTable.parse(text, "test").translate("x") == "w"
+
+
+@pytest.mark.parametrize("name", ["a\\0b.yaml", "x" * 5000])
+def test_an_include_that_no_file_can_have_as_its_name_is_an_error(tmp_path: Path, name: str) -> None:
+    """And no traceback."""
+    (tmp_path / "table.yaml").write_text(f'include: ["{name}"]')
+    with pytest.raises(InputError) as caught:
+        RoutingTable.load(tmp_path / "table.yaml")
+    assert (caught.value.code, caught.value.line) == ("bad-include", 1)
+
+
+def test_numbers_beyond_64_bits_are_errors_with_their_place() -> None:
+    """Wherever the table takes a number."""
+    large = "9" * 25
+    for text in (
+        f"destinations: {{d: {{breaker: {{failures: {large}}}}}}}",
+        f"routes: [{{name: r, pattern: a, priority: {large}, destinations: [d]}}]",
+        f"routes: [{{name: r, pattern: a, destinations: [{{name: d, weight: {large}}}]}}]",
+        f"version: {large}",
+    ):
+        with pytest.raises(TableError):
+            RoutingTable.parse(text)

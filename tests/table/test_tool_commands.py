@@ -63,9 +63,55 @@ def test_test_shows_what_failed_where_and_why(shell: Shell) -> None:
 
 
 def test_test_of_the_example_passes(shell: Shell) -> None:
-    """And with an environment that changes it, fails."""
-    assert shell.run("test", str(SHOP)).status == 0
-    assert shell.run("test", str(SHOP), "--environment", "development").status == 1
+    """In all of its environments, or in one."""
+    assert shell.run("test", str(SHOP)).output == "24 passed, 0 failed\n"
+    assert shell.run("test", str(SHOP), "--environment", "development").output == "6 passed, 0 failed\n"
+
+
+def test_test_names_the_environment_in_which_an_expectation_fails(shell: Shell) -> None:
+    """A table that is right as it is may be wrong in production."""
+    Path("table.yaml").write_text(
+        "routes: [{name: r, pattern: a, destinations: [x]}]\n"
+        "expectations: [{name: all, message: {subject: a}, deliveries: [x]}]\n"
+        "environments: {small: {}, production: {routes: [{name: r, destinations: [y]}]}}\n"
+    )
+    ended = shell.run("test", "table.yaml")
+    assert ended.status == 1
+    assert ended.output.splitlines()[0] == "table.yaml:2:16: failed: all (in production)"
+    assert ended.output.splitlines()[-1] == "2 passed, 1 failed"
+    rows = json.loads(shell.run("test", "table.yaml", "--json").output)["outcomes"]
+    assert [(row["environment"], row["passed"]) for row in rows] == [
+        (None, True),
+        ("small", True),
+        ("production", False),
+    ]
+
+
+def test_no_output_holds_control_characters_of_a_message(shell: Shell) -> None:
+    """They would move the cursor, or rename the window, of whoever looks."""
+    Path("table.yaml").write_text("dialect: mqtt\nroutes: [{name: r, pattern: '#', destinations: [x]}]")
+    evil = "a\x1b]0;owned\x07\x1b[2J/b"
+    for command in (["explain", "table.yaml", evil], ["match", "#", evil, "--dialect", "mqtt"]):
+        ended = shell.run(*command)
+        assert "\x1b" not in ended.output + ended.errors
+        assert "\x07" not in ended.output + ended.errors
+        assert "\\x1b]0;owned" in ended.output
+
+
+def test_diff_shows_no_secrets(shell: Shell) -> None:
+    """That a token changed is told; the token is not."""
+    table = (
+        "destinations: {x: {type: http, options: {url: 'https://ada:%s@shop.example/?token=%s', headers: "
+        "{Authorization: 'Bearer %s', x: %s}}}}\nroutes: [{name: r, pattern: a, destinations: [x]}]"
+    )
+    Path("one.yaml").write_text(table % ("pw-1", "tk-1", "be-1", "kept-1"))
+    Path("two.yaml").write_text(table % ("pw-2", "tk-2", "be-2", "kept-2"))
+    for more in ((), ("--json",)):
+        ended = shell.run("diff", "one.yaml", "two.yaml", *more)
+        assert ended.status == 1
+        assert not any(secret in ended.output for secret in ("pw-", "tk-", "be-"))
+        assert "***" in ended.output
+        assert "kept-2" in ended.output
 
 
 def test_test_as_json_has_every_outcome(shell: Shell) -> None:

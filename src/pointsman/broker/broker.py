@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,10 +12,9 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from pointsman.broker.consumer import Handler, as_act
-from pointsman.broker.identity import new_id
 from pointsman.broker.making import Body, check_handler, make_message, read_table
 from pointsman.broker.outbox import BrokerOutbox
-from pointsman.broker.publishing import TEMPORARY, Order, Published
+from pointsman.broker.publishing import REPLY_TO, TEMPORARY, Order, Published
 from pointsman.broker.registration import Registration, Registrations
 from pointsman.broker.runtime import Runtime
 from pointsman.broker.sinks import Sinks
@@ -22,10 +22,12 @@ from pointsman.broker.subscription import BrokerSubscription
 from pointsman.broker.subscriptions import BrokerSubscriptions
 from pointsman.errors import InputError, StoreError
 from pointsman.message import Message
+from pointsman.patterns.foreign import find_foreign_wildcard
 from pointsman.store.queue import Queue
 from pointsman.store.stored import Sizes
 from pointsman.table.routing_table import RoutingTable
 
+LOG = logging.getLogger("pointsman.broker")
 Ack = Literal["auto", "manual"]
 
 
@@ -46,9 +48,10 @@ class Broker:
     at least once, by whichever process on the file has a handler for them.
 
     ``table`` is a ``RoutingTable``, or the path of one, for ``environment``; without one there are subscriptions only,
-    in the dialect ``amqp``. Relative paths in destinations are relative to the ``folder``, by default that of the file.
-    ``grace`` is how many seconds handlers have to finish when the broker is closed. Other settings are those of
-    ``QueueSettings``. Belongs to one event loop; ``publish`` of several tasks at a time share one sync of the disk.
+    in the dialect ``amqp``. ``functions`` are the Python functions that the table names. Relative paths in destinations
+    are relative to the ``folder``, by default that of the file. ``grace`` is how many seconds handlers have to finish
+    when the broker is closed. Other settings are those of ``QueueSettings``. Belongs to one event loop; ``publish`` of
+    several tasks at a time share one sync of the disk.
     """
 
     def __init__(
@@ -56,12 +59,14 @@ class Broker:
         path: str | Path,
         table: RoutingTable | str | Path | None = None,
         *,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
         environment: str | None = None,
         folder: str | Path | None = None,
         grace: float = 30.0,
         **settings: Any,
     ) -> None:
-        self.table = read_table(table, environment)
+        self.table = read_table(table, environment, functions or {})
+        self._dialect_is_chosen = "dialect" in settings or (table is not None and "dialect" in self.table.plain)
         self._path = path
         self._folder = Path(folder) if folder is not None else Path(path).parent
         self._grace = grace
@@ -139,20 +144,31 @@ class Broker:
         """
         given = {"metadata": metadata, "id": id, "correlation_id": correlation_id} | fields
         message = self._message(subject, body, given)
-        order = Order(priority, delay, expires, principal)
-        publisher = self._runtime.publisher
-        return await self._runtime.committer.run(lambda transaction: publisher.publish(transaction, message, order))
+        return await self._publish(message, Order(priority, delay, expires, principal))
 
     async def request(
-        self, subject: str | Sequence[str], body: Body = b"", *, timeout: float = 30.0, **options: Any
+        self,
+        subject: str | Sequence[str],
+        body: Body = b"",
+        *,
+        timeout: float = 30.0,
+        metadata: Mapping[str, str] | None = None,
+        priority: int = 5,
+        delay: float | None = None,
+        expires: float | None = None,
+        principal: str | None = None,
+        **fields: Any,
     ) -> Message:
         """Publishes a message and gives the first reply to it: what its handler returned, or the result of a gathering.
 
-        Raises ``TimeoutError`` after ``timeout`` seconds. ``options`` are those of ``publish``.
+        The reply is a ``Message``; its ``json()`` is what a handler returned as JSON. Other options are those of
+        ``publish``. Raises ``RoutingError`` (``no-responders``) at once when nobody gets the message, and
+        ``TimeoutError`` after ``timeout`` seconds.
         """
         inbox = await self._runtime.inbox()
-        asked = new_id(self.queue.settings.clock()) if options.get("id") is None else options["id"]
-        return await inbox.ask(lambda given: self.publish(subject, body, **given), options | {"id": asked}, timeout)
+        message = self._message(subject, body, {"metadata": {**(metadata or {}), REPLY_TO: inbox.name}} | fields)
+        order = Order(priority, delay, expires, principal, inbox.name)
+        return await inbox.ask(message, lambda: self._publish(message, order), timeout)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[BrokerOutbox]:
@@ -234,6 +250,10 @@ class Broker:
             raise StoreError("store-closed", "the broker is not open: use it with 'async with'")
         return self._open
 
+    async def _publish(self, message: Message, order: Order) -> Published:
+        publisher = self._runtime.publisher
+        return await self._runtime.committer.run(lambda transaction: publisher.publish(transaction, message, order))
+
     def _register(self, registration: Registration) -> None:
         self._registrations.add(registration)
         try:
@@ -244,7 +264,14 @@ class Broker:
             raise
 
     def _text(self, pattern: str | Sequence[str]) -> str:
-        return pattern if isinstance(pattern, str) else self.table.dialect.separator.join(pattern)
+        """The pattern as a text. Raises ``PatternError`` (``foreign-wildcard``) unless the dialect was chosen."""
+        text = pattern if isinstance(pattern, str) else self.table.dialect.separator.join(pattern)
+        foreign = find_foreign_wildcard(text, self.table.dialect)
+        if foreign is not None and not self._dialect_is_chosen:
+            raise foreign.as_error(text)
+        if foreign is not None:
+            LOG.warning("the pattern %r: %s", text, foreign.problem)
+        return text
 
     def _message(self, subject: str | Sequence[str] | Message, body: Body, fields: Mapping[str, Any]) -> Message:
         return make_message(self.queue.store, subject, body, fields)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pointsman.broker.identity import new_id
 from pointsman.broker.wildcards import check_names
-from pointsman.errors import MessageError, StoreError
+from pointsman.errors import InputError, MessageError, StoreError
 from pointsman.message import Message
 from pointsman.store.draft import data_bytes
 from pointsman.store.store import Store
@@ -43,20 +43,27 @@ def make_message(
     return Message(store.keys.text(subject), content, **defaults | given)
 
 
-def read_table(table: RoutingTable | str | Path | None, environment: str | None) -> RoutingTable:
+def read_table(
+    table: RoutingTable | str | Path | None, environment: str | None, functions: Mapping[str, Callable[..., Any]]
+) -> RoutingTable:
     """The table itself, or the one in a file; without any, one that has no routes.
 
-    Raises as ``RoutingTable.load``, and ``InputError`` (``bad-setting``) for a name that the broker keeps for itself.
+    Raises as ``RoutingTable.load``, and ``InputError``: ``bad-setting`` for a name that the broker keeps for itself,
+    ``function-not-given`` for a table that was loaded without its functions.
     """
     if table is None:
         return RoutingTable.parse("dialect: amqp")
-    read = table if isinstance(table, RoutingTable) else RoutingTable.load(table, environment)
+    read = table if isinstance(table, RoutingTable) else RoutingTable.load(table, environment, functions)
     check_names(read)
+    missing = [name for name, function in read.functions.items() if function is None]
+    if missing:
+        problem = f"the table needs the Python function {missing[0]!r}: load it with functions={{{missing[0]!r}: …}}"
+        raise InputError("function-not-given", problem)
     return read
 
 
 def check_handler(table: RoutingTable, destination: str) -> None:
     """Raises ``StoreError`` (``no-destination``) unless the table has such a destination, for a handler."""
     known = table.destinations.get(destination)
-    if known is None or known.type != "handler":
+    if not table.has_destination(destination) or (known is not None and known.type != "handler"):
         raise StoreError("no-destination", f"the table has no destination {destination!r} of the type 'handler'")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from pointsman.broker.identity import derived_id
@@ -10,8 +11,7 @@ from pointsman.broker.publishing import DESTINATION, Order, Publisher, route_of,
 from pointsman.broker.state import StoredState, write_changes
 from pointsman.errors import PointsmanError
 from pointsman.message import Message
-from pointsman.routing import balance, breaker, gather
-from pointsman.routing.balance_state import BalanceState
+from pointsman.routing import breaker, gather
 from pointsman.routing.breaker import BreakerSettings, BreakerState, Permit, Way
 from pointsman.routing.gather_state import GatherState
 from pointsman.store import statements
@@ -20,6 +20,7 @@ from pointsman.store.store import Store
 from pointsman.store.stored import StoredMessage
 from pointsman.store.transaction import SECOND, Transaction
 from pointsman.table.compile import Destination
+from pointsman.table.decision import Decision, Delivery
 from pointsman.table.followed import Gathering
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import Key, Working
@@ -34,6 +35,12 @@ class Attempt(NamedTuple):
     destination: str
     """Empty for one of a subscription."""
     permit: Permit | None = None
+
+    @property
+    def delivery(self) -> Delivery:
+        """What the table decided, to be told what became of it."""
+        instead_of = _note(self.stored.note).get("instead_of")
+        return Delivery(self.route, self.destination, self.stored.message.subject, self.permit, instead_of)
 
     @property
     def owner(self) -> str | None:
@@ -75,8 +82,7 @@ class Outcomes:
         if leased is None:
             return False
         self._store.settler.done(transaction, leased.sequence)
-        self._report(transaction, attempt, succeeded=True)
-        self._is_over(transaction, attempt.route, attempt.destination, attempt.stored.note)
+        self._tell(transaction, lambda state, now: self._table.succeeded(attempt.delivery, state, now))
         if answer is not None:
             self._answer(transaction, attempt, answer)
         return True
@@ -88,7 +94,7 @@ class Outcomes:
         leased = self._take(transaction, attempt.stored)
         if leased is None:
             return False
-        self._report(transaction, attempt, succeeded=False)
+        self._tell(transaction, lambda state, now: self._table.failed(attempt.delivery, state, now))
         if not retry:
             self._store.settler.give_up(transaction, leased._replace(error=error), "it cannot succeed")
         else:
@@ -159,39 +165,21 @@ class Outcomes:
         wait = max(int(due * SECOND) - transaction.now, SECOND // 10)
         self._store.settler.put_off(transaction, leased._replace(attempts=leased.attempts - 1), wait)
 
-    def _report(self, transaction: Transaction, attempt: Attempt, *, succeeded: bool) -> None:
-        """Tells the breaker of the destination."""
-        guarded = self._table.destinations.get(attempt.destination)
-        if attempt.permit is None or guarded is None or guarded.breaker is None:
-            return
-        key = Key("breaker", guarded.name)
-        working = Working(StoredState(transaction))
-        before = working.get(key, BreakerState())
-        tell = breaker.succeeded if succeeded else breaker.failed
-        after = tell(guarded.breaker, before, attempt.permit, transaction.now / SECOND)
-        if after is not before:
-            working.put(key, after)
-            write_changes(transaction, self._table, working.changes)
-
     def _given_up(self, transaction: Transaction, leased: Leased) -> None:
         """A delivery became a dead letter, for whatever reason."""
         found = self._store.subscriptions.by_id.get(leased.subscription)
         if leased.via and found is not None and found.name.startswith(DESTINATION):
-            destination = found.name.removeprefix(DESTINATION)
-            self._is_over(transaction, route_of(transaction, leased.via), destination, leased.note)
+            given_up = Delivery(
+                route_of(transaction, leased.via),
+                found.name.removeprefix(DESTINATION),
+                "",
+                instead_of=_note(leased.note).get("instead_of"),
+            )
+            self._tell(transaction, lambda state, _: self._table.finished(given_up, state))
 
-    def _is_over(self, transaction: Transaction, route_name: str, destination: str, note: str | None) -> None:
-        """A request that least-connections counts is in flight no more."""
-        route = self._routes.get(route_name)
-        if route is None or route.balance is not balance.Kind.LEAST_CONNECTIONS:
-            return
-        key = Key("balance", route.name)
-        working = Working(StoredState(transaction))
-        before = working.get(key, BalanceState())
-        after = balance.finished(before, _note(note).get("instead_of", destination))
-        if after is not before:
-            working.put(key, after)
-            write_changes(transaction, self._table, working.changes)
+    def _tell(self, transaction: Transaction, what: Callable[[StoredState, float], Decision]) -> None:
+        """Writes what the outcome of a delivery changes in the state of the table."""
+        write_changes(transaction, self._table, what(StoredState(transaction), transaction.now / SECOND).changes)
 
     def _answer(self, transaction: Transaction, attempt: Attempt, answer: bytes) -> None:
         """What a handler returned: its part of a gathering, or a reply to whoever asked for one."""

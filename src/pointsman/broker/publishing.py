@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pointsman.broker.following import commands_of, result_of
 from pointsman.broker.state import StoredState, keep_reply, take_reply, write_changes
-from pointsman.broker.wildcards import Targets, Wildcards, note_of
+from pointsman.broker.wildcards import Targets, Wildcards, bury, note_of
 from pointsman.errors import AccessError, RoutingError
 from pointsman.message import Message
 from pointsman.store import statements
@@ -26,7 +26,7 @@ from pointsman.store.stored import write_envelope
 from pointsman.store.subscriptions import MAIN, add_subscription
 from pointsman.store.transaction import SECOND, Transaction
 from pointsman.subscriptions.output_adapter import ROUTE, SubscriptionDelivery
-from pointsman.table.decision import Decision, Delivery
+from pointsman.table.decision import Decision, Delivery, Problem
 from pointsman.table.followed import Followed, SagaMove
 from pointsman.table.routing_table import RoutingTable
 
@@ -49,6 +49,8 @@ class Order(NamedTuple):
     delay: float | None = None
     expires: float | None = None
     principal: str | None = None
+    inbox: str | None = None
+    """The requester's own, where replies may go."""
 
 
 class Published(NamedTuple):
@@ -70,6 +72,7 @@ class Publisher:
         self._store = store
         self._table = table
         self._random = random
+        self._routes = {route.name: route for route in table.routes}
         self._wildcards = Wildcards(store, table)
 
     def close(self) -> None:
@@ -119,15 +122,14 @@ class Publisher:
         decision = self._table.decide(
             message, StoredState(transaction), now=now, random=self._random, principal=order.principal
         )
-        if decision.refused is not None:
-            # Raises what is wrong with the subject, if that is why.
-            self._table.index.match(decision.subject)
-            raise AccessError("publish-refused", decision.refused, text=message.subject)
+        if decision.error is not None:
+            raise decision.error
+        self._check_reply(message, order)
         write_changes(transaction, self._table, decision.changes)
         self._keep_replies(transaction, message, decision)
         known = [self.target(transaction, each) for each in decision.deliveries]
         known = [*dict.fromkeys(known), *self._subscribers(decision.subject)]
-        count = self._deliver(transaction, putter, message, decision.subject, order, known)
+        count = self._deliver(transaction, putter, message, decision, order, known)
         waiting.extend(self._following(transaction, decision.followed, message))
         return Published(message.id, decision.subject, count)
 
@@ -136,11 +138,17 @@ class Publisher:
         transaction: Transaction,
         putter: Putter,
         message: Message,
-        subject: str,
+        decision: Decision,
         order: Order,
         known: list[Target],
     ) -> int:
-        """Puts a message for those who are known and for the wildcard subscriptions; gives how many get it."""
+        """Puts a message for those who are known and for the wildcard subscriptions; gives how many get it.
+
+        A route that could not choose a destination leaves a dead letter at its first one.
+        """
+        subject = decision.subject
+        stuck = [self._stuck(transaction, each) for each in decision.problems]
+        known = [*known, *(target for target, _ in stuck)]
         renamed = message if message.subject == subject else message.replace(subject=subject)
         gathered = self._wildcards.gather(transaction, renamed)
         try:
@@ -148,13 +156,22 @@ class Publisher:
             if not targets and self._store.settings.main == "unclaimed":
                 targets = [Target(MAIN)]
             self._put(putter, message, subject, order, targets)
-            if gathered:
+            if gathered or stuck:
                 putter.flush()
+            for target, reason in stuck:
+                bury(self._store, transaction, target, reason, order.priority, order.delay or 0)
+            if gathered:
                 self._wildcards.bury(transaction, gathered, self._aim, order.priority, order.delay or 0)
-            return len(targets)
+            return len(targets) - len(stuck)
         finally:
             if gathered is not None:
                 gathered.forget()
+
+    def _stuck(self, transaction: Transaction, problem: Problem) -> tuple[Target, str]:
+        """Where the dead letter of a route that could not choose goes, and what it says."""
+        route = self._routes[problem.route]
+        number = self.destination(transaction, route.names[0])
+        return Target(number, via(transaction, route.name)), f"the route {route.name!r} cannot choose: {problem.reason}"
 
     def _aim(self, transaction: Transaction, delivery: SubscriptionDelivery) -> Target:
         """The subscription of the destination of a delivery that wildcard subscriptions asked for."""
@@ -190,6 +207,19 @@ class Publisher:
             if owner is None or access is None or access.check(owner, "subscribe", subject).allowed:
                 found.append(Target(number))
         return found
+
+    def _check_reply(self, message: Message, order: Order) -> None:
+        """A reply goes to an inbox of the requester's own, or where it may publish itself.
+
+        Raises ``AccessError`` (``reply-refused``).
+        """
+        to, access = message.metadata.get(REPLY_TO), self._table.access
+        if to is None or order.principal is None or access is None or to == order.inbox:
+            return
+        verdict = access.check(order.principal, "publish", to)
+        if to.startswith(INBOX) or not verdict.allowed:
+            why = "it is the inbox of another" if to.startswith(INBOX) else verdict.reason
+            raise AccessError("reply-refused", f"a reply may not go to {to!r}: {why}", text=to)
 
     def _check_inbox(self, subject: str, principal: str | None) -> None:
         """Replies are authorized as all that is published."""

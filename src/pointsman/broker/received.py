@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -60,8 +59,8 @@ class Received:
         return f"{stored.id}/{self.attempt.route}/{where}"
 
     def json(self) -> Any:
-        """The body, read as JSON. Raises ``ValueError``."""
-        return json.loads(self.message.body)
+        """The body, read as JSON. Raises ``MessageError`` (``bad-json``), which is a ``ValueError``."""
+        return self.message.json()
 
     async def ack(self, answer: object = None) -> bool:
         """It is done, and never comes again; False if the lease was lost. ``answer`` is as what a handler returns."""

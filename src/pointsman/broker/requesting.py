@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 from pointsman.broker.consumer import Consumer
-from pointsman.broker.publishing import INBOX, REPLY_TO, TEMPORARY
+from pointsman.broker.publishing import INBOX, TEMPORARY, Published
 from pointsman.broker.received import Received
+from pointsman.errors import RoutingError
 from pointsman.message import Message
 from pointsman.store.bell import LONGEST
 from pointsman.store.store import Store
 from pointsman.store.subscriptions import add_subscription
 from pointsman.store.transaction import SECOND, Transaction
 
-Publish = Callable[[Mapping[str, Any]], Awaitable[Any]]
+Publish = Callable[[], Awaitable[Published]]
 AT_ONCE = 100
 """Replies that are taken at a time."""
 
@@ -33,13 +33,16 @@ class Inbox:
         self._clock = clock
         self._waiting: dict[str, tuple[float, asyncio.Future[Message]]] = {}
 
-    async def ask(self, publish: Publish, options: Mapping[str, Any], timeout: float) -> Message:
-        """Publishes with these options and gives the first reply. Raises ``TimeoutError``, and what publishing does."""
-        correlation = options.get("correlation_id") or options["id"]
-        metadata = dict(options.get("metadata") or {}) | {REPLY_TO: self.name}
-        reply = self.expect(correlation, timeout)
+    async def ask(self, message: Message, publish: Publish, timeout: float) -> Message:
+        """Publishes the message and gives the first reply.
+
+        Raises ``TimeoutError``, ``RoutingError`` (``no-responders``) when nobody gets it, and what publishing does.
+        """
+        reply = self.expect(message.correlation_id or message.id, timeout)
         try:
-            await publish({**options, "metadata": metadata, "correlation_id": correlation})
+            published = await publish()
+            if not published.deliveries and not published.duplicate:
+                raise RoutingError("no-responders", f"nobody takes requests to {published.subject!r}")
             self._wake()
             return await reply
         finally:
@@ -83,7 +86,7 @@ class Inbox:
 
 def name_of(kind: str, listener: str) -> str:
     """A name that begins with its kind, and by which can be found whether its broker is gone."""
-    return f"{kind}{listener}-{secrets.token_hex(6)}"
+    return f"{kind}{listener}-{secrets.token_hex(16)}"
 
 
 def abandoned(store: Store, transaction: Transaction) -> list[str]:

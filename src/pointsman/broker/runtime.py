@@ -30,6 +30,8 @@ class Runtime:
     def __init__(self, queue: Queue, table: RoutingTable, patience: Callable[[], float]) -> None:
         self.queue = queue
         self.table = table
+        # A message is stored under whatever subject the table takes.
+        queue.store.keys.also = table.dialects
         self.publisher = Publisher(queue.store, table, queue.settings.random)
         self.committer = Committer(queue.store)
         outcomes = Outcomes(queue.store, table, self.publisher)

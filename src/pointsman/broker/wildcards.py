@@ -45,19 +45,10 @@ class Wildcards:
 
     def bury(self, transaction: Transaction, gathered: OutputAdapter, aim: Aim, priority: int, delay: float) -> None:
         """Makes dead letters of the deliveries of the last message whose destination the table has not."""
-        due = transaction.now + microseconds(delay, "delay")
         for delivery in gathered:
-            if delivery.destination in self._table.destinations:
-                continue
-            subscription, via, _ = aim(transaction, delivery)
-            where = (subscription, transaction.sequence, via)
-            if delay:
-                row = transaction.first(statements.DELAYED_TAKE, (due, *where))
-            else:
-                taken = transaction.first(statements.READY_TAKE, (subscription, priority, *where[1:]))
-                row = (priority, *taken)
-            reason = f"the table has no destination {delivery.destination!r}"
-            self._store.settler.give_up(transaction, Leased(*where, *row), reason)
+            if not self._table.has_destination(delivery.destination):
+                reason = f"the table has no destination {delivery.destination!r}"
+                bury(self._store, transaction, aim(transaction, delivery), reason, priority, delay)
 
     def close(self) -> None:
         """Gives back what is held."""
@@ -66,6 +57,18 @@ class Wildcards:
     def _may(self, owner: str, subject: str) -> bool:
         access = self._table.access
         return access is None or access.check(owner, "subscribe", subject).allowed
+
+
+def bury(store: Store, transaction: Transaction, target: Target, reason: str, priority: int, delay: float) -> None:
+    """Makes a dead letter of the delivery of the last message to this target."""
+    subscription, via, _ = target
+    where = (subscription, transaction.sequence, via)
+    if delay:
+        due = transaction.now + microseconds(delay, "delay")
+        row = transaction.first(statements.DELAYED_TAKE, (due, *where))
+    else:
+        row = (priority, *transaction.first(statements.READY_TAKE, (subscription, priority, *where[1:])))
+    store.settler.give_up(transaction, Leased(*where, *row), reason)
 
 
 class Targets(Collection[Target]):

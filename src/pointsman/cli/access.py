@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pointsman.cli.explain import Environment, TableFile
-from pointsman.cli.output import AsJson, show_json
+from pointsman.cli.output import AsJson, show_json, visible
 from pointsman.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def explain(
         rule = None if verdict.rule is None else str(verdict.rule)
         show_json({"allowed": verdict.allowed, "rule": rule, "reason": verdict.reason})
     else:
-        typer.echo(verdict.reason)
+        typer.echo(visible(verdict.reason))
     return 0 if verdict.allowed else 1
 
 
@@ -69,7 +69,7 @@ def list_access(
         show_json(found)
     else:
         for each in found:
-            typer.echo(each)
+            typer.echo(visible(each))
     return 0 if found else 1
 
 

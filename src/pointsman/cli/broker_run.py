@@ -77,9 +77,16 @@ class Counts:
 
 async def run_broker(order: Order) -> int:
     """Runs until it is told to stop, or is idle if that was asked for; 1 if some message was refused."""
-    broker = Broker(order.queue, order.table, environment=order.environment, folder=order.queue.absolute().parent)
-    for module in order.handlers:
-        _register(broker, module)
+    modules = [_import(name) for name in order.handlers]
+    broker = Broker(
+        order.queue,
+        order.table,
+        functions={name: each for module in modules for name, each in getattr(module, "functions", {}).items()},
+        environment=order.environment,
+        folder=order.queue.absolute().parent,
+    )
+    for module in modules:
+        module.register(broker)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -105,25 +112,28 @@ async def run_broker(order: Order) -> int:
     return 1 if counts.refused else 0
 
 
-def _register(broker: Broker, module: str) -> None:
+def _import(name: str) -> Any:
+    """The module of handlers; its ``functions`` are those that the table names."""
     sys.path.insert(0, str(Path.cwd()))
     try:
-        register = importlib.import_module(module).register
-    except (ImportError, AttributeError) as error:
-        raise InputError("bad-usage", f"--handlers {module}: {error}") from error
+        module = importlib.import_module(name)
+    except ImportError as error:
+        raise InputError("bad-usage", f"--handlers {name}: {error}") from error
     finally:
         sys.path.pop(0)
-    register(broker)
+    if not callable(getattr(module, "register", None)):
+        raise InputError("bad-usage", f"--handlers {name}: the module has no function 'register'")
+    return module
 
 
 async def _publish(broker: Broker, order: Order, counts: Counts, stop: asyncio.Event) -> None:
     path = Path("/dev/stdin") if str(order.messages) == "-" else order.messages
-    lines: Iterator[Line] = read_messages(path or Path("-"))
+    lines: Iterator[Line] = read_messages(path or Path("-"), received=True, new=True)
     while not stop.is_set():
         group = await asyncio.to_thread(lambda: list(islice(lines, GROUP)))
         if not group:
             return
-        sent = (broker.publish(line.message, principal=order.principal) for line in group)
+        sent = (broker.publish(line.message, principal=line.principal or order.principal) for line in group)
         for line, outcome in zip(group, await asyncio.gather(*sent, return_exceptions=True), strict=True):
             counts.take(outcome)
             if isinstance(outcome, PointsmanError):

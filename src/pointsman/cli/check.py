@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pointsman.cli.explain import Environment, TableFile
-from pointsman.cli.output import AsJson, show_json
+from pointsman.cli.output import AsJson, show_json, visible
 
 if TYPE_CHECKING:
     from pointsman.table.check import Finding
@@ -23,7 +23,9 @@ def check(
     ] = False,
     json: AsJson = False,
 ) -> int:
-    """Find what is probably not meant in a routing table: routes that are never taken, unknown destinations, and more.
+    """Find what is probably not meant in a routing table: routes that are never taken, unused destinations, and more.
+
+    Without --environment, the table is checked as it is and in each of its environments.
 
     Ends with 0 when there is no error and no warning, with 1 when there is one, with 2 when the table cannot be used.
     """
@@ -52,7 +54,8 @@ def check(
 def _show(finding: Finding) -> None:
     severity = typer.style(finding.severity, fg=COLOURS[finding.severity], bold=True)
     place = "" if finding.place is None else f"{finding.place}: "
-    typer.echo(f"{place}{severity}[{finding.code}]: {finding.message}")
+    where = f" (in {', '.join(finding.environments)})" if finding.environments else ""
+    typer.echo(f"{place}{severity}[{finding.code}]: {visible(finding.message)}{where}")
     if finding.silenced is None:
         typer.echo(f"  help: {finding.help}")
     else:

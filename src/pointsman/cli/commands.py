@@ -17,7 +17,7 @@ class Commands(PartsGroup):
         Part(
             "check",
             "pointsman.cli.check:check",
-            "Find what is probably not meant in a routing table: routes that are never taken, unknown destinations, "
+            "Find what is probably not meant in a routing table: routes that are never taken, unused destinations, "
             "and more.",
         ),
         Part(

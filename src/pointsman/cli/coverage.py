@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pointsman.cli.explain import Environment, TableFile
-from pointsman.cli.output import AsJson, show_json
+from pointsman.cli.output import AsJson, show_json, visible
 from pointsman.cli.progress import Messages, each_message
 from pointsman.errors import InputError
 
@@ -85,7 +85,7 @@ def _show(counted: Coverage) -> None:
         width = max(len(entry.name) for entry in routes)
         typer.echo("\ncovered routes:")
         for entry in routes:
-            typer.echo(f"  {entry.name:<{width}}  {entry.count:>7,}  {', '.join(entry.subjects)}")
+            typer.echo(f"  {entry.name:<{width}}  {entry.count:>7,}  {visible(', '.join(entry.subjects))}")
     if counted.uncovered:
         typer.echo("\nnot covered:")
         for entry in counted.uncovered:

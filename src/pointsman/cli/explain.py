@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pointsman.cli.output import AsJson, show_json
+from pointsman.cli.output import AsJson, show_json, visible
 from pointsman.errors import InputError
 
 if TYPE_CHECKING:
@@ -87,10 +87,10 @@ def _show(digest: str, decision: Decision) -> None:
     from rich.text import Text
     from rich.tree import Tree
 
-    tree = Tree(Text(f"{decision.subject}  (table {digest[:12]})", style="bold"))
+    tree = Tree(Text(f"{visible(decision.subject)}  (table {digest[:12]})", style="bold"))
 
     def add(branch: Tree, step: Step) -> None:
-        line = Text.assemble((step.stage, "cyan"), ": ", step.what)
+        line = Text.assemble((step.stage, "cyan"), ": ", visible(step.what))
         inner = branch.add(line)
         for each in step.inner:
             add(inner, each)
@@ -103,8 +103,10 @@ def _show(digest: str, decision: Decision) -> None:
         console.width = WIDEST
     console.print(tree)
     if decision.refused is not None:
-        typer.echo(f"refused: {decision.refused}")
+        typer.echo(f"refused: {visible(decision.refused)}")
     for delivery in decision.deliveries:
-        typer.echo(f"{delivery.route} -> {delivery.destination}")
+        typer.echo(visible(f"{delivery.route} -> {delivery.destination}"))
+    for problem in decision.problems:
+        typer.echo(visible(f"{problem.route}: no destination: {problem.reason}"))
     if not decision.deliveries and decision.refused is None:
         typer.echo("nobody gets it")

@@ -11,7 +11,8 @@ from pointsman.errors import PointsmanError, TableError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 DialectName = Annotated[
-    str, typer.Option("--dialect", "-d", metavar="NAME", help="The dialect: nats, amqp, zato or mqtt.")
+    str | None,
+    typer.Option("--dialect", "-d", metavar="NAME", help="The dialect: nats (the default), amqp, zato or mqtt."),
 ]
 
 
@@ -32,9 +33,8 @@ def show_error(error: PointsmanError, *, as_json: bool, file: TextIO | None = No
             show_error(failure, as_json=False, file=file)
         return
     place = f"{error.place}: " if error.file else ""
-    typer.echo(
-        f"{place}{typer.style('error', fg='red', bold=True)}[{error.code}]: {error.problem}", file=file, err=True
-    )
+    problem = visible(error.problem)
+    typer.echo(f"{place}{typer.style('error', fg='red', bold=True)}[{error.code}]: {problem}", file=file, err=True)
     if error.text is not None and error.file is None:
         _show_text(error.text, error.column, file)
     typer.echo(f"  help: {error.help}", file=file, err=True)
@@ -44,11 +44,16 @@ def _show_text(text: str, column: int | None, file: TextIO | None) -> None:
     """The text with a mark under the place; what a terminal cannot show is escaped, and a long text is cut."""
     widest = 100
     start = 0 if column is None or column <= widest else column - widest // 2
-    shown = [_visible(character) for character in text[start : start + widest]]
+    shown = [visible(character) for character in text[start : start + widest]]
     typer.echo(f"    {''.join(shown)}", file=file, err=True)
     if column is not None:
         typer.echo(" " * (4 + sum(map(len, shown[: column - 1 - start]))) + "^", file=file, err=True)
 
 
-def _visible(character: str) -> str:
-    return character if character.isprintable() else character.encode("unicode_escape", "backslashreplace").decode()
+def visible(text: str) -> str:
+    """The text with what cannot be printed escaped, so that it is one line and changes no terminal."""
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape", "backslashreplace").decode() for each in text
+    )

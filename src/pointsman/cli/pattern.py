@@ -17,7 +17,7 @@ app = typer.Typer(help="Compare and convert patterns.", no_args_is_help=True, ri
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="A pattern.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
-    dialect: DialectName = "nats",
+    dialect: DialectName = None,
     json: AsJson = False,
 ) -> None:
     """Say how two patterns relate: which contains the other, where they meet, which is more specific."""
@@ -32,7 +32,7 @@ def compare(
     answer = {
         "a": a,
         "b": b,
-        "dialect": dialect,
+        "dialect": one.dialect.name,
         "a_contains_b": one.contains(other),
         "b_contains_a": other.contains(one),
         "intersects": one.intersects(other),
@@ -56,20 +56,21 @@ def compare(
 def convert(
     pattern: Annotated[str, typer.Argument(help="The pattern.")],
     target: Annotated[str, typer.Option("--to", metavar="NAME", help="The dialect to convert to.")],
-    dialect: DialectName = "nats",
+    dialect: DialectName = None,
     json: AsJson = False,
 ) -> int:
     """Write a pattern in another dialect, and report what that changes.
 
     Ends with 1 when it is refused.
     """
-    conversion = Pattern(pattern, dialect).convert(target)
+    parsed = Pattern(pattern, dialect)
+    conversion = parsed.convert(target)
     texts = [str(each) for each in conversion.patterns]
     if json:
         show_json(
             {
                 "pattern": pattern,
-                "from": dialect,
+                "from": parsed.dialect.name,
                 "to": target,
                 "patterns": texts,
                 "fit": conversion.fit.value,

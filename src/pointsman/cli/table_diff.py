@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pointsman.cli.explain import Environment
-from pointsman.cli.output import AsJson, show_json
+from pointsman.cli.output import AsJson, show_json, visible
 from pointsman.cli.progress import each_message
 from pointsman.cli.spark import LOCAL, Format, Master, Options, doing, read_options, session
 from pointsman.errors import InputError, PointsmanError
@@ -106,14 +106,14 @@ def _show(changes: list[Change]) -> None:
     for change in changes:
         effect = typer.style(f"{change.effect:<8}", fg=COLOURS.get(change.effect, "yellow"))
         place = f"  ({change.place})" if change.place else ""
-        typer.echo(f"{effect}  {change.kind} {change.name}".rstrip() + place)
+        typer.echo(f"{effect}  {change.kind} {visible(change.name)}".rstrip() + place)
         for each in change.differences:
             typer.echo(f"            {each.field}: {_value(each.before)} -> {_value(each.after)}")
     typer.echo(f"{len(changes)} changes in meaning")
 
 
 def _value(value: object) -> str:
-    return "nothing" if value is None else str(value)
+    return "nothing" if value is None else visible(str(value))
 
 
 def _show_messages(over: Comparison) -> None:

@@ -8,7 +8,7 @@ sqlglot is imported when the first predicate is made.
 """
 
 from pointsman.conditions.metadata import AllOf, AnyOf, Condition, ExactlyOneOf, Negated, NumberComparison
-from pointsman.conditions.predicate import Predicate
+from pointsman.conditions.predicate import FunctionPredicate, Predicate
 from pointsman.conditions.reading import read_condition
 from pointsman.conditions.satisfiable import can_hold
 from pointsman.conditions.writing import write_condition
@@ -19,6 +19,7 @@ __all__ = [
     "AnyOf",
     "Condition",
     "ExactlyOneOf",
+    "FunctionPredicate",
     "Group",
     "Matcher",
     "Negated",

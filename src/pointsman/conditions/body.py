@@ -6,21 +6,26 @@ import json
 import math
 from typing import Any, NoReturn
 
+from pointsman.conditions.values import number_of
 from pointsman.text.json_text import is_nested_within
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 """A longer body is not read."""
+MAX_DIGITS = 4000
+"""A whole number of more digits is read as a float, which is infinite; Python refuses to make an int of much more."""
 MAX_BODY_NESTING = 100
 """A body with objects and arrays nested deeper is not read."""
 
 
 def read_body(body: bytes) -> Any:
-    """The JSON value of a body, its numbers as 64-bit floats; None for a body that is not JSON, or beyond the limits.
+    """The JSON value of a body; None for a body that is not JSON, or beyond the limits.
+
+    Whole numbers are ints of any size, others 64-bit floats.
 
     JSON is that of RFC 8259 in UTF-8, without NaN and without an object that has a key twice.
 
     >>> read_body(b'{"amount": 5}'), read_body(b"five"), read_body(b'{"a": 1, "a": 2}')
-    ({'amount': 5.0}, None, None)
+    ({'amount': 5}, None, None)
     """
     if len(body) > MAX_BODY_BYTES:
         return None
@@ -54,6 +59,8 @@ def walk(value: Any, path: tuple[str | int, ...]) -> Any:
         return value if value.isascii() or _is_writable(value) else None
     if type(value) is float:
         return value if math.isfinite(value) else None
+    if type(value) is int:
+        return value if number_of(value) is not None else None
     return value
 
 
@@ -76,6 +83,8 @@ def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
 
 
-_decode = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_constant=_reject_constant, parse_int=float, parse_float=float
-).decode
+def _whole_number(text: str) -> int | float:
+    return int(text) if len(text) <= MAX_DIGITS else float(text)
+
+
+_decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_reject_constant, parse_int=_whole_number).decode

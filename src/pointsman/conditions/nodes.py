@@ -20,7 +20,7 @@ from typing import Literal as OneOf
 Kind = OneOf["number", "text", "boolean", "time", "null"]
 Operator = OneOf["=", "<>", "<", "<=", ">", ">="]
 
-TEXT_ROOTS = ("subject", "id", "source", "content_type", "correlation_id", "causation_id")
+TEXT_ROOTS = ("subject", "original_subject", "id", "source", "content_type", "correlation_id", "causation_id")
 """Fields of a message that are texts."""
 ROOTS = (*TEXT_ROOTS, "time", "metadata", "body")
 """What the name of a field begins with."""

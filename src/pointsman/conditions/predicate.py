@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pointsman.conditions.compile import compile_holds, compile_value
-from pointsman.conditions.nodes import Field, Node, fields_of
+from pointsman.conditions.nodes import Field, Node, Truth, fields_of
 from pointsman.conditions.parse import parse_predicate
 from pointsman.message import Message
+
+
+class FunctionPredicate:
+    """A Python function from a message to whether it holds, in the place of a predicate.
+
+    Tools over a table read it as a field of its own of which nothing is known. On Spark there is none.
+    """
+
+    __slots__ = ("_function", "fields", "text", "tree")
+
+    def __init__(self, name: str, function: Callable[[Message], object]) -> None:
+        self.text = f"{name}(message)"
+        self.tree: Node = Truth(Field("function", (name,)))
+        self.fields: frozenset[Field] = frozenset()
+        self._function = function
+
+    def holds(self, message: Message) -> bool:
+        """Whether the function says so; raises what it raises."""
+        return bool(self._function(message))
 
 
 class Predicate:

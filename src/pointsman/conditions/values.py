@@ -1,6 +1,6 @@
 """How a value of a message is read when it meets a literal: the one place that says which value is fit for which kind.
 
-A value is a text, a number (always a 64-bit float), a boolean, a time, an object, an array, or None for NULL.
+A value is a text, a number (compared as a 64-bit float), a boolean, a time, an object, an array, or None for NULL.
 """
 
 from __future__ import annotations
@@ -17,13 +17,18 @@ _JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?
 
 
 def number_of(value: object) -> float | None:
-    """The value as a number: numbers, and texts that are exactly one as JSON writes it, nearest 64-bit float.
+    """The value as the nearest 64-bit float: numbers, and texts that are exactly one as JSON writes it.
 
-    A text of a number too large for a float is unfit.
+    A number too large for a float is unfit.
 
     >>> number_of("10"), number_of("-2.5e3"), number_of("010"), number_of(" 1"), number_of("1e999"), number_of(True)
     (10.0, -2500.0, None, None, None, None)
     """
+    if type(value) is int:
+        try:
+            return float(value)
+        except OverflowError:
+            return None
     if type(value) is not str:
         return value if type(value) is float else None
     if _JSON_NUMBER(value) is None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 Tokens = list[str]
+Random = Callable[[], float]
+"""Gives a number from 0 up to, and not including, 1."""
 
 
 def partition(text: str, buckets: int) -> Tokens:
@@ -21,6 +23,15 @@ def partition(text: str, buckets: int) -> Tokens:
     for byte in text.encode():
         value = (value ^ byte) * 16_777_619 & 0xFFFF_FFFF
     return [str(value % buckets)]
+
+
+def random_bucket(random: Random, buckets: int) -> Tokens:
+    """The number of a bucket, each as likely as the other.
+
+    >>> random_bucket(lambda: 0.99, 10)
+    ['9']
+    """
+    return [str(min(int(random() * buckets), buckets - 1))]
 
 
 def split(token: str, delimiter: str) -> Tokens:
@@ -89,4 +100,4 @@ BY_NUMBER: dict[str, Callable[[str, int], Tokens]] = {
 KEEPS_EVERYTHING = frozenset({"wildcard", "splitfromleft", "splitfromright", "slicefromleft", "slicefromright"})
 """Functions whose result still holds every character of the token."""
 
-NAMES: Sequence[str] = ("wildcard", "partition", "split", *BY_NUMBER)
+NAMES: Sequence[str] = ("wildcard", "partition", "random", "split", *BY_NUMBER)

@@ -8,6 +8,7 @@ from pointsman.errors import PatternError
 from pointsman.patterns import algebra, captures, parse
 from pointsman.patterns.captures import Capture
 from pointsman.patterns.dialect import NATS, Dialect, Partial, find_dialect
+from pointsman.patterns.foreign import find_foreign_wildcard
 from pointsman.patterns.matcher import Matcher, make_matcher
 from pointsman.patterns.nodes import Glob, Literal, Nodes
 from pointsman.patterns.realizable import is_void
@@ -28,7 +29,8 @@ class Pattern:
     True
 
     Two patterns are equal when they are of one dialect and match the same subjects; ``str()`` gives the text back.
-    Raises ``PatternError`` that names the character or token and the reason. Immutable; safe between threads.
+    Raises ``PatternError`` that names the character or token and the reason. Without a dialect it is ``nats``, and a
+    wildcard of another dialect is an error too. Immutable; safe between threads.
     """
 
     __slots__ = ("_matcher", "dialect", "nodes", "text")
@@ -38,9 +40,12 @@ class Pattern:
     nodes: Nodes
     _matcher: Matcher | None
 
-    def __init__(self, text: str, dialect: str | Dialect = NATS) -> None:
-        chosen = find_dialect(dialect)
-        _assign(self, text, chosen, parse.parse(text, chosen))
+    def __init__(self, text: str, dialect: str | Dialect | None = None) -> None:
+        chosen = NATS if dialect is None else find_dialect(dialect)
+        nodes = parse.parse(text, chosen)
+        if dialect is None and (foreign := find_foreign_wildcard(text, chosen)) is not None:
+            raise foreign.as_error(text)
+        _assign(self, text, chosen, nodes)
 
     @staticmethod
     def of(nodes: Nodes, dialect: Dialect) -> Pattern:

@@ -6,7 +6,10 @@ stands for what that wildcard of the pattern matched.
 
 from __future__ import annotations
 
+from random import random
+
 from pointsman.errors import SubjectError, TemplateError
+from pointsman.patterns.functions import Random
 from pointsman.patterns.pattern import Pattern
 from pointsman.patterns.subject import Subject
 from pointsman.patterns.template_reader import Piece, Reader, numbered
@@ -38,8 +41,10 @@ class Template:
     def __repr__(self) -> str:
         return f"Template({self.text!r}, {self.source!r})"
 
-    def apply(self, subject: str | Subject) -> str | None:
+    def apply(self, subject: str | Subject, random: Random = random) -> str | None:
         """The new subject; None when the pattern does not match this one.
+
+        ``random`` gives numbers from 0 to 1 for ``{{random(n)}}``.
 
         Raises ``SubjectError`` when the subject is not valid, and ``TemplateError`` (``invalid-result``) when what
         comes out is not one, which takes an odd subject (a token of nothing but delimiters to split by, say).
@@ -51,13 +56,20 @@ class Template:
             return None
         if not self.text:
             return subject.text
-        made = dialect.separator.join(token for piece in self._pieces for token in piece.make(subject, captured))
+        made = dialect.separator.join(
+            token for piece in self._pieces for token in piece.make(subject, captured, random)
+        )
         try:
             Subject(made, dialect)
         except SubjectError as error:
             problem = f"{self.text!r} makes {made!r} of {subject.text!r}, which is no subject: {error.problem}"
             raise TemplateError("invalid-result", problem, text=self.text) from error
         return made
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the same subject may become another one each time."""
+        return any(piece.is_random for piece in self._pieces)
 
     @property
     def loses(self) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from typing import NoReturn, cast
 from pointsman.errors import PatternError, SubjectError, TemplateError
 from pointsman.patterns import functions
 from pointsman.patterns.captures import Capture
-from pointsman.patterns.functions import Tokens
+from pointsman.patterns.functions import Random, Tokens
 from pointsman.patterns.nodes import Glob, Literal, Many, wildcards_of
 from pointsman.patterns.parse import parse
 from pointsman.patterns.pattern import Pattern
@@ -24,14 +24,16 @@ NUMBER = re.compile(r"\s*[+-]?[0-9]{1,9}\s*")
 class Piece:
     """One token of a template."""
 
-    make: Callable[[Subject, tuple[Capture, ...]], Tokens]
-    """The tokens it stands for, from the subject and the captures of the pattern."""
+    make: Callable[[Subject, tuple[Capture, ...], Random], Tokens]
+    """The tokens it stands for, from the subject, the captures of the pattern and a source of chance."""
     uses: tuple[int, ...] = ()
     """The numbers of the wildcards it uses."""
     keeps: bool = False
     """Whether those can be read back from the tokens it makes."""
     is_open: bool = False
     """Whether it may make more or fewer tokens than one."""
+    is_random: bool = False
+    """Whether it asks the source of chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +106,14 @@ class Reader:
         if not self._has_tail:
             self._fail("tail-mismatch", f"the template ends in {self.dialect.many!r}, the pattern does not")
         uses = () if self._needs_tail else (len(self.numbered),)
-        return Piece(lambda _, captured: list(captured[-1]), uses, keeps=True, is_open=True)
+        return Piece(lambda _, captured, __: list(captured[-1]), uses, keeps=True, is_open=True)
 
     def _wildcard(self, number: int) -> Piece:
         found = self._find(number)
         place = found.place
         if found.many:
-            return Piece(lambda _, captured: list(captured[place]), (number,), keeps=True, is_open=True)
-        return Piece(lambda _, captured: [_text(captured[place])], (number,), keeps=True, is_open=found.is_open)
+            return Piece(lambda _, captured, __: list(captured[place]), (number,), keeps=True, is_open=True)
+        return Piece(lambda _, captured, __: [_text(captured[place])], (number,), keeps=True, is_open=found.is_open)
 
     def _literal(self, token: str) -> Piece:
         around = f"x{self.dialect.separator}{token}{self.dialect.separator}x"
@@ -138,6 +140,10 @@ class Reader:
             return self._wildcard(self._number(arguments[0]))
         if name == "partition":
             return self._partition(arguments)
+        if name == "random":
+            self._count(name, arguments, 1)
+            buckets = self._buckets(name, arguments[0])
+            return Piece(lambda _, __, random: functions.random_bucket(random, buckets), is_random=True)
         self._count(name, arguments, 2)
         number = self._number(arguments[0])
         found = self._find(number)
@@ -149,30 +155,41 @@ class Reader:
         size = self._number(arguments[1])
         function = functions.BY_NUMBER[name]
         return Piece(
-            lambda _, captured: function(_text(captured[place]), size),
+            lambda _, captured, __: function(_text(captured[place]), size),
             (number,),
             keeps=name in functions.KEEPS_EVERYTHING,
             is_open=name in functions.KEEPS_EVERYTHING,
         )
 
     def _partition(self, arguments: list[str]) -> Piece:
-        buckets, *numbers = [self._number(argument) for argument in arguments]
-        if buckets < 1:
-            self._fail("bad-arguments", f"partition needs at least one bucket, not {buckets}")
-        places = [self._find(number).place for number in numbers]
+        buckets = self._buckets("partition", arguments[0])
+        numbers = [self._number(argument) for argument in arguments[1:]]
+        places = [self._place(number) for number in numbers]
         separator = self.dialect.separator
 
-        def make(subject: Subject, captured: tuple[Capture, ...]) -> Tokens:
-            texts = (captured[place] for place in places)
+        def make(subject: Subject, captured: tuple[Capture, ...], _: Random) -> Tokens:
+            texts = (subject.tokens[0] if place is None else captured[place] for place in places if captured)
             key = "".join(text if isinstance(text, str) else separator.join(text) for text in texts)
             return functions.partition(key if places else subject.text, buckets)
 
-        return Piece(make, tuple(numbers))
+        return Piece(make, tuple(number for number in numbers if number))
+
+    def _place(self, number: int) -> int | None:
+        """The place of a wildcard that a partition goes by. nats-server takes 0 for the first token, which is None."""
+        return None if number == 0 and self.dialect.many_minimum else self._find(number).place
+
+    def _buckets(self, name: str, argument: str) -> int:
+        buckets = self._number(argument)
+        if buckets < 1:
+            self._fail("bad-arguments", f"{name} needs at least one bucket, got {buckets}")
+        return buckets
 
     def _split(self, number: int, place: int, delimiter: str) -> Piece:
         if not delimiter or " " in delimiter or self.dialect.separator in delimiter:
             self._fail("bad-arguments", f"{delimiter!r} cannot be the delimiter of split")
-        return Piece(lambda _, captured: functions.split(_text(captured[place]), delimiter), (number,), is_open=True)
+        return Piece(
+            lambda _, captured, __: functions.split(_text(captured[place]), delimiter), (number,), is_open=True
+        )
 
     def _find(self, number: int) -> Wildcard:
         if not 1 <= number <= len(self.numbered):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 FIELDS = {
     "subject": "string",
+    "original_subject": "string",
     "id": "string",
     "metadata": "map<string,string>",
     "body": "binary",
@@ -37,6 +38,7 @@ class MessageColumns:
     """
 
     subject: Column
+    original_subject: Column
     id: Column
     metadata: Column
     body: Column
@@ -64,6 +66,9 @@ class MessageColumns:
         if field not in FIELDS:
             raise AttributeError(field)
         name = self._names[field]
+        if name is None and field == "original_subject":
+            # Before the stage ``translate`` it is the same.
+            return self.subject
         column = sf.lit(None) if name is None else self._frame[name]
         if name is None or self._frame.schema[name].dataType.simpleString() != FIELDS[field]:
             column = column.cast(FIELDS[field])

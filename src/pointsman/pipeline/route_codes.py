@@ -8,10 +8,11 @@ bits  0 to 23   its rank: within its competition, the lowest takes the message; 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pointsman.conditions import Predicate
 from pointsman.errors import LimitError
+from pointsman.pipeline.problem import refuse_functions
 from pointsman.table.route import Route
 from pointsman.table.routing_table import RoutingTable
 
@@ -51,7 +52,12 @@ class RouteCodes:
 
     @classmethod
     def of(cls, table: RoutingTable) -> RouteCodes:
-        """The codes of a table. Raises ``LimitError`` for more routes or predicates than there are numbers for."""
+        """The codes of a table.
+
+        Raises ``LimitError`` for more routes or predicates than there are numbers for, and ``InputError``
+        (``function-on-spark``).
+        """
+        refuse_functions(table)
         routes = tuple(route for route in table.routes if route.enabled)
         numbers: dict[tuple[str, str], int] = {}
         competitions: dict[tuple[str, str], int] = {}
@@ -94,6 +100,6 @@ def _number(route: Route, numbers: dict[tuple[str, str], int], asked: list[Asked
         return 0
     key = (repr(route.condition), "" if route.predicate is None else route.predicate.text)
     if key not in numbers:
-        asked.append(Asked(route.condition, route.predicate))
+        asked.append(Asked(route.condition, cast("Predicate | None", route.predicate)))
         numbers[key] = len(asked)
     return numbers[key]

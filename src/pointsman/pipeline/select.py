@@ -10,7 +10,9 @@ from pointsman.pipeline.balancing.balance import Balanced, balance
 from pointsman.pipeline.balancing.stretches import COUNTED
 from pointsman.pipeline.breaking import ask
 from pointsman.pipeline.columns import MessageColumns, find, refuse_columns
+from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.route_codes import ASKED_BITS, BALANCED, CODE, DESTINATIONS, RANK_BITS, RouteCodes
+from pointsman.table.compile import UNROUTED
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
 
@@ -53,6 +55,8 @@ def select(
     codes = RouteCodes.of(table)
     refuse_columns(messages, "route", "strategy", "destination")
     rows = explode_routes(choose_routes(messages, codes), codes)
+    if table.unrouted is not None:
+        rows = _with_unrouted(rows, table.unrouted)
     balanced = None
     balances = any(route.balance is not None for route in codes.routes)
     guards = any(destination.breaker is not None for destination in table.destinations.values())
@@ -99,6 +103,17 @@ def explode_routes(messages: DataFrame, codes: RouteCodes) -> DataFrame:
     joined = exploded.join(sf.broadcast(codes.frame(messages.sparkSession)), CODE, "left")
     sent = sf.when(~joined[BALANCED], joined[DESTINATIONS])
     return joined.withColumn("destination", sf.explode_outer(sent)).drop(CODE, DESTINATIONS, BALANCED)
+
+
+def _with_unrouted(rows: DataFrame, destination: str) -> DataFrame:
+    """The rows in which a message that no route takes goes to this destination."""
+    from pyspark.sql import functions as sf
+
+    untaken = rows["route"].isNull()
+    if find(rows, PROBLEM) is not None:
+        untaken = untaken & rows[PROBLEM].isNull()
+    given = {"route": UNROUTED, "strategy": UNROUTED, "destination": destination}
+    return rows.withColumns({name: sf.when(untaken, sf.lit(to)).otherwise(rows[name]) for name, to in given.items()})
 
 
 def _check_order(messages: DataFrame, codes: RouteCodes) -> None:

@@ -8,6 +8,7 @@ from pointsman.patterns.dialect import Dialect
 from pointsman.patterns.nodes import Literal, Many, One
 from pointsman.patterns.template import Template
 from pointsman.patterns.template_reader import CALL, NUMBER, numbered
+from pointsman.routing.translate import FunctionTemplate
 
 DIALECTS = ("nats", "amqp", "mqtt")
 """Those whose patterns compare whole tokens as they are written."""
@@ -50,8 +51,10 @@ def no_subject(template: str, problem: str) -> str:
     return f"the template {template!r} makes of it what is no subject: {problem}"
 
 
-def plan_template(template: Template) -> TemplatePlan | str:
+def plan_template(template: Template | FunctionTemplate) -> TemplatePlan | str:
     """The plan of a template and its pattern, or a text that says why there is none."""
+    if isinstance(template, FunctionTemplate):
+        return f"{template.text!r} is a Python function"
     source = template.source
     dialect, nodes = source.dialect, source.nodes
     if dialect.name not in DIALECTS:

@@ -113,5 +113,12 @@ class SagaDefinition:
     forget_after: float = field(default=FORGET_AFTER)
     """For how many seconds a finished saga is worth keeping, so that late events are known as such."""
 
+    @property
+    def edges(self) -> Iterator[Edge]:
+        """All edges: those that begin it first."""
+        yield from self.starts
+        for state in self.states.values():
+            yield from state.edges
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "states", MappingProxyType(dict(self.states)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from pointsman.errors import SubjectError
 from pointsman.patterns.dialect import Dialect
@@ -17,10 +18,12 @@ KEPT = 100_000
 class Keys:
     """From keys to their numbers."""
 
-    __slots__ = ("_numbers", "_version", "dialect")
+    __slots__ = ("_numbers", "_version", "also", "dialect")
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
+        self.also: frozenset[Dialect] = frozenset()
+        """Other dialects in which a text may be a key."""
         self._numbers: dict[str, int] = {}
         self._version = -1
 
@@ -41,7 +44,7 @@ class Keys:
         numbers = self.known(transaction)
         found = numbers.get(text)
         if found is None:
-            Subject(text, self.dialect)
+            self.check(text)
             row = transaction.first(statements.KEY_FIND, (text,))
             if row is None:
                 row = transaction.first(statements.KEY_ADD, (text,))
@@ -60,13 +63,24 @@ class Keys:
             numbers.clear()
             new = [*texts]
         for text in new:
-            Subject(text, self.dialect)
+            self.check(text)
         if new:
             # In their order, which takes SQLite to neighbouring places of its index.
             new.sort()
             rows = transaction.executemany(statements.KEY_KNOW, [(text,) for text in new])
             numbers.update(zip(new, (int(row[0]) for row in rows), strict=True))
         return numbers
+
+    def check(self, text: str) -> None:
+        """Raises ``SubjectError`` for a text that is no key in any dialect."""
+        try:
+            Subject(text, self.dialect)
+        except SubjectError:
+            for other in self.also:
+                with suppress(SubjectError):
+                    Subject(text, other)
+                    return
+            raise
 
     def text(self, key: str | Sequence[object]) -> str:
         """A key given as its segments, as one text. Raises ``SubjectError`` for a segment that is not one."""

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Any, NamedTuple
 
 from pointsman.access import Access, Principal, Rule, read_data, read_lines
-from pointsman.access.rule import write_path
-from pointsman.conditions import Predicate, read_condition
-from pointsman.errors import AccessError, NamingError, PatternError, PointsmanError, TemplateError
-from pointsman.patterns import NamingStandard, Pattern, Template
+from pointsman.access.rule import Path, write_path
+from pointsman.conditions import FunctionPredicate, Predicate, read_condition
+from pointsman.errors import AccessError, NamingError, PatternError, PointsmanError, RoutingError, TemplateError
+from pointsman.patterns import NamingStandard, Pattern, Template, find_dialect
+from pointsman.patterns.foreign import find_foreign_wildcard
 from pointsman.patterns.naming import CIM, Field
+from pointsman.routing.aggregation import Aggregation
 from pointsman.routing.balance import Kind, Weighted
 from pointsman.routing.breaker import BreakerSettings
 from pointsman.routing.direct import check_direct
 from pointsman.routing.gather import GatherSettings
 from pointsman.routing.saga_definition import SagaDefinition
 from pointsman.routing.saga_reader import read_definition
+from pointsman.routing.translate import FunctionTemplate
 from pointsman.routing.translate import Rule as TranslationRule
 from pointsman.table import model
 from pointsman.table.field import field_of_answer, field_of_message
 from pointsman.table.route import Place, Route
 from pointsman.table.shape import mistake, place_of
 from pointsman.table.yaml_text import Node
+
+UNROUTED = "unrouted"
+"""The route of deliveries to the destination that takes what no route takes."""
+Functions = Mapping[str, Callable[..., Any]]
+"""Python functions by the names under which a table calls them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +57,28 @@ class Compiled:
     access: Access | None = None
     sagas: dict[str, SagaDefinition] = field(default_factory=dict)
     standards: dict[str, NamingStandard] = field(default_factory=dict)
+    enforced: NamingStandard | None = None
+    functions: dict[str, Callable[..., Any] | None] = field(default_factory=dict)
     failures: list[PointsmanError] = field(default_factory=list)
 
 
-def compile_table(table: model.Table, root: Node) -> Compiled:
-    """The parts of a table, and in ``failures`` what is wrong with it."""
-    compiler = _Compiler(table, root)
+def compile_table(table: model.Table, root: Node, functions: Functions | None = None) -> Compiled:
+    """The parts of a table, and in ``failures`` what is wrong with it.
+
+    Without ``functions`` those that the table names raise when they are called.
+    """
+    compiler = _Compiler(table, root, functions)
     compiler.run()
     return compiler.made
 
 
 class _Compiler:
-    def __init__(self, table: model.Table, root: Node) -> None:
+    def __init__(self, table: model.Table, root: Node, functions: Functions | None) -> None:
         self.table = table
         self.root = root
+        self.given = functions
         self.made = Compiled()
+        self.dialect_is_chosen = self.root.step("dialect") is not None
 
     def run(self) -> None:
         self.destinations()
@@ -71,6 +87,7 @@ class _Compiler:
         self.access()
         self.sagas()
         self.standards()
+        self.foreign_wildcards()
 
     def read(self, node: Node, make: Callable[[], Any]) -> Any:
         """What a text means, or None and a failure at its place."""
@@ -101,11 +118,55 @@ class _Compiler:
                 given = written.breaker
                 settings = BreakerSettings(given.failures, given.reset, given.probe)
                 made = Destination(name, made.type, made.options, made.place, settings, given.fallback)
+                if given.fallback is not None:
+                    self.check_destination(nodes.find((name, "breaker", "fallback")), given.fallback)
             self.made.destinations[name] = made
+        if self.table.unrouted is not None:
+            self.check_destination(self.section("unrouted"), self.table.unrouted)
+
+    def check_destination(self, node: Node, name: str) -> None:
+        """A table that declares destinations declares all of them."""
+        declared = self.table.destinations
+        if declared and name not in declared:
+            close = get_close_matches(name, declared, n=1)
+            meant = f"; did you mean {close[0]!r}?" if close else ""
+            problem = f"the destination {name!r} is not declared under destinations{meant}"
+            self.made.failures.append(mistake(node, "unknown-destination", problem))
+
+    def function(self, node: Node, name: str) -> Callable[..., Any]:
+        """The Python function of this name, which the program that loads the table gives."""
+        if self.given is None:
+            self.made.functions[name] = None
+
+            def missing(*_: object) -> Any:
+                problem = f"the table needs the Python function {name!r}; load it with functions={{{name!r}: …}}"
+                raise RoutingError("function-not-given", problem)
+
+            return missing
+        found = self.given.get(name)
+        self.made.functions[name] = found
+        if not callable(found):
+            known = ", ".join(self.given) or "none"
+            problem = f"there is no Python function {name!r}; given are {known}"
+            self.made.failures.append(mistake(node, "function-not-given", problem))
+        return found or (lambda *_: None)
+
+    def foreign_wildcards(self) -> None:
+        """Wildcards of another dialect are mistakes in a table that does not say which dialect it is in."""
+        made = self.made
+        if self.dialect_is_chosen:
+            return
+        for found in foreign_wildcards(made.routes, made.translations, made.access, made.sagas):
+            self.made.failures.append(mistake(self.root.find(found.path), "foreign-wildcard", found.problem))
 
     def routes(self) -> None:
         nodes = self.section("routes")
         self.unique(nodes, [route.name for route in self.table.routes])
+        if self.table.unrouted is not None:
+            for position, route in enumerate(self.table.routes):
+                if route.name == UNROUTED:
+                    problem = f"the name {UNROUTED!r} is taken by the destination for messages that no route takes"
+                    self.made.failures.append(mistake(nodes.find((position, "name")), "duplicate-name", problem))
         for position, route in enumerate(self.table.routes):
             node = nodes.find((position,))
             dialect = route.dialect or self.table.dialect
@@ -114,6 +175,9 @@ class _Compiler:
             except PatternError as error:
                 self.made.failures.append(mistake(node.find(("pattern",)), error.code, error.problem))
                 continue
+            for number, share in enumerate(route.destinations):
+                name = share if isinstance(share, str) else share.name
+                self.check_destination(node.find(("destinations", number)), name)
             self.made.routes.append(self.route(route, pattern, position, node))
 
     def route(self, route: model.Route, pattern: Pattern, position: int, node: Node) -> Route:
@@ -141,7 +205,7 @@ class _Compiler:
             strategy=route.strategy,
             destinations=shares,
             place=place_of(node),
-            predicate=None if when is None else self.read(node.find(("when",)), lambda: Predicate(when)),
+            predicate=None if when is None else self.predicate(when, node.find(("when",))),
             condition=None
             if route.conditions is None
             else self.read(node.find(("conditions",)), lambda: read_condition(route.conditions)),
@@ -157,6 +221,12 @@ class _Compiler:
             enabled=route.enabled,
         )
 
+    def predicate(self, when: str | model.Function, node: Node) -> Predicate | FunctionPredicate | None:
+        if isinstance(when, model.Function):
+            return FunctionPredicate(when.function, self.function(node, when.function))
+        predicate: Predicate | None = self.read(node, lambda: Predicate(when))
+        return predicate
+
     def gather(self, route: model.Route, node: Node) -> GatherSettings | None:
         gather = route.gather or model.Gather()
         path = gather.field
@@ -164,9 +234,14 @@ class _Compiler:
         if gather.quorum is not None and gather.quorum > len(route.destinations):
             problem = f"a quorum of {gather.quorum} is more than the {len(route.destinations)} destinations"
             self.made.failures.append(mistake(node.find(("gather", "quorum")), "bad-table", problem))
+        aggregation: Aggregation
+        if isinstance(gather.aggregation, model.Function):
+            aggregation = self.function(node.find(("gather", "aggregation")), gather.aggregation.function)
+        else:
+            aggregation = gather.aggregation
         made: GatherSettings | None = self.read(
             node.find(("gather",)),
-            lambda: GatherSettings(gather.timeout, gather.quorum, gather.aggregation, **extract),
+            lambda: GatherSettings(gather.timeout, gather.quorum, aggregation, **extract),
         )
         return made
 
@@ -181,12 +256,20 @@ class _Compiler:
 
     def translations(self) -> None:
         nodes = self.section("translations")
-        self.unique(nodes, [each.name for each in self.table.translations])
-        for position, each in enumerate(self.table.translations):
+        nodes = nodes.step("rules") or nodes
+        rules = self.table.translations.rules
+        self.unique(nodes, [each.name for each in rules])
+        for position, each in enumerate(rules):
             node = nodes.find((position,))
             dialect = each.dialect or self.table.dialect
+            template: Template | FunctionTemplate
             try:
-                template = Template(each.target, Pattern(each.source, dialect))
+                source = Pattern(each.source, dialect)
+                if each.function is not None:
+                    function = self.function(node.find(("function",)), each.function)
+                    template = FunctionTemplate(each.function, source, function)
+                else:
+                    template = Template(each.target or "", source)
             except (PatternError, TemplateError) as error:
                 key = "from" if isinstance(error, PatternError) else "to"
                 self.made.failures.append(mistake(node.find((key,)), error.code, error.problem))
@@ -236,7 +319,56 @@ class _Compiler:
                 node = self.section("standards").find((name,))
                 self.made.failures.append(mistake(node, error.code, error.problem))
         naming = self.table.naming
-        if naming is not None and naming not in self.made.standards:
+        if naming is None:
+            return
+        standard = self.made.standards.get(naming.standard)
+        if standard is None:
             known = ", ".join(self.made.standards)
-            problem = f"there is no naming standard {naming!r}; there are {known}"
-            self.made.failures.append(mistake(self.section("naming"), "bad-table", problem))
+            problem = f"there is no naming standard {naming.standard!r}; there are {known}"
+            self.made.failures.append(mistake(self.section("naming").find(("standard",)), "bad-table", problem))
+        elif naming.enforce:
+            self.made.enforced = replace(standard, dialect=find_dialect(self.table.dialect))
+
+
+class Foreign(NamedTuple):
+    """A wildcard of another dialect in a table."""
+
+    path: Path
+    """Where in the table."""
+    about: str
+    """The name of the route, translation, principal or saga."""
+    problem: str
+
+
+def foreign_wildcards(
+    routes: Iterable[Route],
+    translations: Iterable[TranslationRule],
+    access: Access | None,
+    sagas: Mapping[str, SagaDefinition],
+) -> Iterator[Foreign]:
+    """The wildcards of other dialects that stand alone in the patterns of a table."""
+    for path, about, pattern in _patterns(routes, translations, access, sagas):
+        found = find_foreign_wildcard(pattern.text, pattern.dialect)
+        if found is not None:
+            yield Foreign(path, about, f"{about!r}: {found.problem}")
+
+
+def _patterns(
+    routes: Iterable[Route],
+    translations: Iterable[TranslationRule],
+    access: Access | None,
+    sagas: Mapping[str, SagaDefinition],
+) -> Iterator[tuple[Path, str, Pattern]]:
+    for route in routes:
+        yield ("routes", route.position, "pattern"), route.name, route.pattern
+        if route.answers is not None:
+            yield ("routes", route.position, "gather", "answers"), route.name, route.answers
+    for number, rule in enumerate(translations):
+        yield ("translations", "rules", number, "from"), rule.name, rule.template.source
+    for name, principal in ({} if access is None else access.principals).items():
+        for each in principal.rules:
+            yield ("access", name, *each.origin.path), name, each.pattern
+    for name, saga in sagas.items():
+        for edge in saga.edges:
+            if isinstance(edge.trigger, Pattern):
+                yield ("sagas", name), name, edge.trigger

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from pointsman.errors import InputError, SubjectError
-from pointsman.matching.live import SubjectIndex
+from pointsman.errors import InputError
+from pointsman.table.compile import UNROUTED
 from pointsman.table.decision import Decision
 from pointsman.table.route import Place
 from pointsman.table.routing_table import RoutingTable
@@ -68,21 +68,22 @@ class Coverage:
         for route in table.routes:
             for each in route.destinations if route.enabled else ():
                 self._put("destination", each.name, "not declared", route.place)
-        self._translator: SubjectIndex[int] = SubjectIndex(table.dialect)
         for number, rule in enumerate(table.translations):
             place = translation_places[number] if translation_places else None
             self._put("translation", rule.name, rule.template.source.text, place)
-            self._translator.add(rule.template.source, number)
 
     def _put(self, kind: Kind, name: str, what: str, place: Place | None) -> None:
         self._entries.setdefault((kind, name), Entry(kind, name, what, place))
 
     def record(self, decision: Decision, sent: str | None = None) -> None:
-        """Counts what a decision exercised; ``sent`` is the subject before translation, without which translations
-        are not counted. Raises ``InputError`` (``other-table``) for a decision of a table with other routes.
+        """Counts what a decision exercised; ``sent`` is the subject before translation.
+
+        Raises ``InputError`` (``other-table``) for a decision of a table with other routes.
         """
         subjects = [decision.subject if sent is None else sent]
         for route in decision.routes:
+            if route == UNROUTED:
+                continue
             if ("route", route) not in self._entries:
                 raise InputError("other-table", f"the table has no route {route!r} that is enabled")
             self._entries["route", route].add(1, subjects)
@@ -91,18 +92,8 @@ class Coverage:
                 # The fallback of a destination may be one that nobody declared.
                 self._put("destination", destination, "not declared", None)
             self._entries["destination", destination].add(1, subjects)
-        if sent is not None and decision.refused is None and self.table.translations:
-            name = self._translation(sent)
-            if name is not None:
-                self._entries["translation", name].add(1, subjects)
-
-    def _translation(self, sent: str) -> str | None:
-        """The translation that changes a subject: the first that matches."""
-        try:
-            matching = self._translator.match(sent)
-        except SubjectError:
-            return None
-        return self.table.translations[min(matching)].name if matching else None
+        for name in decision.translated_by:
+            self._entries["translation", name].add(1, subjects)
 
     def entries(self, kind: Kind | None = None) -> Iterator[Entry]:
         """All entries, or those of a kind, in the order of the table."""

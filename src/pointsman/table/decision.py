@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from pointsman.errors import PointsmanError
 from pointsman.routing.breaker import Permit
 from pointsman.table.state import Changes, Key, State, Value
 
@@ -28,6 +29,14 @@ class Delivery(NamedTuple):
         return known | ({"instead_of": self.instead_of} if self.instead_of else {})
 
 
+class Problem(NamedTuple):
+    """A route that takes a message, and why it cannot choose a destination for it."""
+
+    route: str
+    code: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """What happened at a stage, and within it."""
@@ -47,19 +56,28 @@ class Step:
 class Decision:
     """Who gets a message. Not to be changed; that it could be makes it quick to make.
 
-    ``refused`` says why nobody does when access, or the subject itself, does not allow it; ``trace`` is empty unless it
-    was asked for.
+    ``trace`` is empty unless it was asked for.
     """
 
     subject: str
     """After translation."""
     deliveries: tuple[Delivery, ...]
     changes: Changes
-    refused: str | None = None
+    error: PointsmanError | None = None
+    """Why nobody gets it: access, the subject itself or the naming standard does not allow it."""
+    translated_by: tuple[str, ...] = ()
+    """The names of the translations that were applied, in their order."""
+    problems: tuple[Problem, ...] = ()
+    """The routes that take it and could not choose a destination."""
     followed: tuple[Any, ...] = ()
     """What it moved besides: ``SagaMove`` for a saga, ``Gathering`` for answers that are gathered."""
     trace: tuple[Step, ...] = ()
     before: Mapping[Key, Value] = field(default_factory=State, repr=False)
+
+    @property
+    def refused(self) -> str | None:
+        """Why nobody gets it, in words; None unless it is refused."""
+        return None if self.error is None else self.error.problem
 
     @property
     def state(self) -> State:
@@ -78,5 +96,6 @@ class Decision:
             "subject": self.subject,
             "refused": self.refused,
             "deliveries": [delivery.as_dict() for delivery in self.deliveries],
+            "problems": [problem._asdict() for problem in self.problems],
             "trace": [step.as_dict() for step in self.trace],
         }

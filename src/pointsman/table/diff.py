@@ -13,6 +13,7 @@ from pointsman.table.changes import Change, Difference, compare_order, compare_p
 from pointsman.table.compile import Destination
 from pointsman.table.diff_routes import diff_routes
 from pointsman.table.routing_table import RoutingTable
+from pointsman.text.secret import hide
 
 
 def diff_tables(before: RoutingTable, after: RoutingTable) -> Iterator[Change]:
@@ -25,6 +26,10 @@ def diff_tables(before: RoutingTable, after: RoutingTable) -> Iterator[Change]:
     yield from _destinations(before.destinations, after.destinations)
     yield from _translations(before, after)
     yield from _access(before, after)
+    for field in ("unrouted", "naming"):
+        old, new = (table.plain.get(field) for table in (before, after))
+        if old != new:
+            yield Change("table", field, "changed", (Difference(field, old, new),))
     for name in sorted(before.sagas.keys() | after.sagas.keys()):
         if name not in after.sagas or name not in before.sagas:
             yield Change("saga", name, "lost" if name in before.sagas else "gained")
@@ -44,7 +49,9 @@ def _destinations(before: dict[str, Destination], after: dict[str, Destination])
         pairs = [
             (field, _plain(old, field), _plain(new, field)) for field in ("type", "options", "breaker", "fallback")
         ]
-        differences = tuple(Difference(*pair) for pair in pairs if _text(pair[1]) != _text(pair[2]))
+        differences = tuple(
+            Difference(field, hide(old), hide(new)) for field, old, new in pairs if _text(old) != _text(new)
+        )
         if differences:
             yield Change("destination", name, "changed", differences, new.place)
 
@@ -84,11 +91,17 @@ def _translations(before: RoutingTable, after: RoutingTable) -> Iterator[Change]
     )
     if found is not None:
         yield found
+    if before.applies_all != after.applies_all:
+        how = Difference("apply", before.written.translations.apply, after.written.translations.apply)
+        yield Change("table", "translations", "changed", (how,))
 
 
 def _rules(table: RoutingTable) -> dict[str, Rule]:
     """By their names; those without one by what they say."""
-    names = (written.name or f"{written.source} -> {written.target}" for written in table.written.translations)
+    names = (
+        written.name or f"{written.source} -> {written.target or written.function}"
+        for written in table.written.translations.rules
+    )
     return dict(zip(names, table.translations, strict=True))
 
 

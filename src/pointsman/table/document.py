@@ -57,14 +57,18 @@ class _Includer:
         """The file that an entry names, if it may be read."""
         if not isinstance(node.value, str) or not node.value:
             raise _mistake(node, "an included file is named by a text")
-        target = (path.parent / node.value).resolve()
+        try:
+            target = (path.parent / node.value).resolve()
+            is_file = target.is_file()
+        except (OSError, ValueError) as error:
+            raise _mistake(node, f"no file can have this name: {getattr(error, 'strerror', None) or error}") from None
         if not target.is_relative_to(self.folder):
             raise _mistake(node, f"{node.value!r} lies outside the folder of the table")
         if target in self.open or target == path:
             raise _mistake(node, f"{node.value!r} includes itself")
         if self.count >= MAXIMUM_FILES:
             raise _mistake(node, f"there are more than {MAXIMUM_FILES} files")
-        if not target.is_file():
+        if not is_file:
             raise _mistake(node, f"there is no file {node.value!r}")
         return target
 
@@ -79,6 +83,8 @@ def _put_before(root: Node, other: Node) -> None:
         if key == "include":
             continue
         own = root.children.get(key)
+        if key == "translations" and own is not None and isinstance(own.children, dict):
+            own = own.children.setdefault("rules", Node(None, own.file, own.line, own.column, []))
         if key in LISTS and isinstance(section.children, list):
             if own is not None and isinstance(own.children, list):
                 own.children[:0] = section.children

@@ -56,13 +56,15 @@ def message_of(sample: model.Sample) -> Message:
 
 
 def run_expectations(table: RoutingTable, record: Callable[[Decision, str], None] | None = None) -> Iterator[Outcome]:
-    """The outcomes in the order of the table.
+    """The outcomes in the order of the table, but for expectations of other environments.
 
     The balances of routes are carried on from one expectation to the next, so that the order in which a balanced route
     chooses can be expected; see ``Replay``. ``record`` is called with each decision and the subject that was sent.
     """
     replay = Replay(table)
     for number, expectation in enumerate(table.written.expectations):
+        if expectation.environments and table.environment not in expectation.environments:
+            continue
         try:
             message = message_of(expectation.message)
             decision = replay.decide(message, principal=expectation.principal, trace=True)

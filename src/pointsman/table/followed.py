@@ -59,8 +59,7 @@ class Followers:
         self._index: SubjectIndex[tuple[str, str]] = SubjectIndex(dialect)
         self._by_name: set[str] = set()
         for name, definition in sagas.items():
-            edges = [*definition.starts, *(edge for state in definition.states.values() for edge in state.edges)]
-            for edge in edges:
+            for edge in definition.edges:
                 if isinstance(edge.trigger, Pattern):
                     self._index.add(edge.trigger, ("saga", name))
                 else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -42,12 +44,13 @@ class Received(NamedTuple):
     """Its place in the order of all messages."""
 
 
-def read_messages(path: Path, *, received: bool = False) -> Iterator[Line]:
+def read_messages(path: Path, *, received: bool = False, new: bool = False) -> Iterator[Line]:
     """The messages of a file, one after the other; lines without text are passed over.
 
     A line holds an object as ``Message.from_dict`` reads it; only ``subject`` must be there. Without an ``id`` it is
-    called after its line, and without a ``time`` it has none, so that the same file gives the same messages. With
-    ``received`` it may have what ``read_received`` allows besides. Raises ``MessageError`` (``bad-json``,
+    called after its line, and without a ``time`` it has none, so that the same file gives the same messages; with
+    ``new`` it gets an id of its own and the present time instead. With ``received`` it may have what ``read_received``
+    allows besides. Raises ``MessageError`` (``bad-json``,
     ``bad-message``) with the file and the line, and ``InputError`` when the file cannot be read.
     """
     try:
@@ -59,7 +62,7 @@ def read_messages(path: Path, *, received: bool = False) -> Iterator[Line]:
                     problem = f"the line is longer than {MAXIMUM_LINE} bytes"
                     raise MessageError("bad-message", problem, file=str(path), line=number)
                 if text.strip():
-                    yield _line(text, path, number, received=received)
+                    yield _line(text, path, number, received=received, new=new)
     except OSError as error:
         raise InputError("no-file", f"it cannot be read: {error.strerror}", file=str(path)) from None
 
@@ -70,13 +73,17 @@ def read_line(text: bytes, name: str) -> Message:
 
 
 def read_received(
-    text: bytes, name: str | None, others: frozenset[str] = frozenset(), names: Mapping[str, str] = NO_NAMES
+    text: bytes,
+    name: str | None,
+    others: frozenset[str] = frozenset(),
+    names: Mapping[str, str] = NO_NAMES,
+    time: datetime | None = None,
 ) -> Received:
     """The message of a line that may also have a ``principal`` (text), a ``position`` (a whole number) and ``others``.
 
     Without a ``name`` for a message that has no id, it has none, and no correlation id unless the line has one.
-    ``names`` are the fields of a message by the keys that lines have for them, where these are others. Raises
-    ``MessageError`` (``bad-json``, ``bad-message``).
+    ``names`` are the fields of a message by the keys that lines have for them, where these are others. ``time`` is that
+    of a message that has none. Raises ``MessageError`` (``bad-json``, ``bad-message``).
     """
     data = _parsed(text)
     if not isinstance(data, dict):
@@ -90,7 +97,10 @@ def read_received(
     for key in others & data.keys():
         del data[key]
     has_id = "id" in data or name is not None
+    has_time = "time" in data
     message = _message(data if has_id else {"correlation_id": None} | data, name or UNNAMED)
+    if time is not None and not has_time:
+        message = message.replace(time=time)
     if principal is not None and not _is_text(principal):
         raise MessageError("bad-message", f"principal is no text that UTF-8 can write, but {str(principal)[:30]!a}")
     if position is not None and (type(position) is not int or abs(position) > LARGEST_POSITION):
@@ -118,12 +128,13 @@ def _message(data: Any, name: str) -> Message:
     return Message.from_dict({"id": name, "time": None} | data if isinstance(data, dict) else data)
 
 
-def _line(text: bytes, path: Path, number: int, *, received: bool) -> Line:
-    name = f"line {number}"
+def _line(text: bytes, path: Path, number: int, *, received: bool, new: bool) -> Line:
+    name = str(uuid.uuid4()) if new else f"line {number}"
+    time = datetime.now(UTC) if new else None
     try:
         if not received:
             return Line(number, len(text), read_line(text, name))
-        found = read_received(text, name)
+        found = read_received(text, name, time=time)
     except MessageError as error:
         error.file, error.line = str(path), number
         raise

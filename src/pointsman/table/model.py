@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from pointsman.text.duration import NO_DURATION, parse_duration
 
@@ -43,6 +53,12 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+class Function(Part):
+    """A Python function, by the name under which the program that loads the table gives it."""
+
+    function: Name
+
+
 class Breaker(Part):
     """The circuit breaker of a destination."""
 
@@ -73,7 +89,7 @@ class Gather(Part):
 
     timeout: Duration = 30.0
     quorum: int | None = Field(default=None, ge=1, description="How many answers are enough; all, if left out.")
-    aggregation: AggregationName = "collect"
+    aggregation: AggregationName | Function = "collect"
     answers: str | None = Field(default=None, description="The pattern of the answers' subjects.")
     target: str = Field(default="metadata['target']", description="Where an answer says which destination it is of.")
     field: str | None = Field(default=None, description="Where in an answer's body the value stands: 'price.amount'.")
@@ -87,7 +103,7 @@ class Route(Part):
     dialect: DialectName | None = None
     strategy: StrategyName = "pattern"
     destinations: list[Name | Share] = Field(min_length=1)
-    when: str | None = Field(None, description="An SQL predicate over the message.")
+    when: str | Function | None = Field(None, description="An SQL predicate over the message, or a Python function.")
     conditions: dict[str, Any] | None = Field(None, description="Conditions on the metadata.")
     priority: int = 0
     group: str = Field(
@@ -120,9 +136,52 @@ class Translation(Part):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
 
     source: str = Field(alias="from")
-    target: str = Field(alias="to")
+    target: str | None = Field(None, alias="to")
+    function: Name | None = Field(None, description="A Python function from the subject to the new one, instead of to.")
     name: Name | None = None
     dialect: DialectName | None = None
+
+    @model_validator(mode="after")
+    def _has_one_target(self) -> Translation:
+        if (self.target is None) == (self.function is None):
+            raise ValueError("a translation needs either to or function")
+        return self
+
+
+class Translations(Part):
+    """The translations and how they are applied; a plain list stands for the first that matches."""
+
+    apply: Literal["first", "all"] = Field(
+        "first", description="The first rule that matches, or each in turn, on what the ones before made."
+    )
+    rules: list[Translation] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_list(cls, data: object) -> object:
+        return {"rules": data} if isinstance(data, list) else data
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = handler.resolve_ref_schema(handler(core))
+        return {"anyOf": [schema["properties"]["rules"], schema]}
+
+
+class Naming(Part):
+    """The naming standard of the table; its name alone stands for one that is not enforced."""
+
+    standard: Name
+    enforce: bool = Field(False, description="Whether messages outside the standard are refused.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, data: object) -> object:
+        return {"standard": data} if isinstance(data, str) else data
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = handler.resolve_ref_schema(handler(core))
+        return {"anyOf": [schema["properties"]["standard"], schema]}
 
 
 class NamePart(Part):
@@ -166,6 +225,7 @@ class Expectation(Part):
     principal: str | None = None
     deliveries: list[Name | Expected] = []
     refused: bool = Field(False, description="Whether access must refuse the message.")
+    environments: list[Name] = Field([], description="Where it is expected; everywhere, if left out.")
 
 
 class Silence(Part):
@@ -190,10 +250,11 @@ class Table(Part):
     version: Literal[1] = 1
     name: str = ""
     dialect: DialectName = "nats"
-    naming: Name | None = Field(None, description="The naming standard that patterns should follow: cim, or one's own.")
+    naming: Naming | None = Field(None, description="The naming standard that subjects follow: cim, or one's own.")
     destinations: dict[Name, Destination | None] = {}
     routes: list[Route] = []
-    translations: list[Translation] = []
+    unrouted: Name | None = Field(None, description="The destination of messages that no route takes.")
+    translations: Translations = Translations(apply="first")
     access: dict[Name, dict[str, Any] | str | None] = {}
     sagas: dict[Name, dict[str, Any]] = {}
     standards: dict[Name, Standard] = {}
@@ -202,13 +263,14 @@ class Table(Part):
 
 
 class Overlay(Part):
-    """What an environment adds and changes: destinations and access by their key, routes and translations by name."""
+    """What an environment adds and changes: destinations and access by their key, the others by their name."""
 
     remove: Removal = Removal()
     destinations: dict[Name, Any] = {}
     routes: list[dict[str, Any]] = []
     translations: list[dict[str, Any]] = []
     access: dict[Name, Any] = {}
+    expectations: list[dict[str, Any]] = []
 
 
 class Overlays(Part):

@@ -16,6 +16,8 @@ def places_in(path: Path, section: str, environment: str | None = None) -> list[
     Raises ``InputError`` as ``RoutingTable.load`` does for a file that cannot be read.
     """
     found = choose_environment(read_document(path), environment).step(section)
+    if found is not None:
+        found = found.step("rules") or found
     if found is None or not isinstance(found.children, list):
         return []
     return [place_of(node) for node in found.children]

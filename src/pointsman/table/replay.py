@@ -22,7 +22,9 @@ class Replay:
 
     def decide(self, message: Message, *, principal: str | None = None, trace: bool = False) -> Decision:
         """Who gets the message; raises what ``RoutingTable.decide`` raises."""
-        decision = self.table.decide(message, self._state, principal=principal, trace=trace)
+        decision = self.table.decide(
+            message, self._state, now=0.0, random=lambda: 0.0, principal=principal, trace=trace
+        )
         for key, value in decision.changes.items():
             if value is not None and not key.correlation_id:
                 self._state[key] = value

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pointsman.conditions import Condition, Predicate
+from pointsman.conditions import Condition, FunctionPredicate, Predicate
 from pointsman.message import Message
 from pointsman.patterns import Pattern
 from pointsman.routing.balance import Kind, Weighted
@@ -38,7 +38,7 @@ class Route:
     strategy: str
     destinations: tuple[Weighted, ...]
     place: Place
-    predicate: Predicate | None = None
+    predicate: Predicate | FunctionPredicate | None = None
     condition: Condition | None = None
     priority: int = 0
     group: str = ""

@@ -12,7 +12,7 @@ from pointsman.routing.balance_state import BalanceState
 from pointsman.routing.breaker import BreakerState, Way
 from pointsman.routing.selection import Selection, in_table_order
 from pointsman.table.compile import Destination
-from pointsman.table.decision import Delivery, Step
+from pointsman.table.decision import Delivery, Problem, Step
 from pointsman.table.route import Route
 from pointsman.table.state import Key, Working
 
@@ -62,7 +62,7 @@ def _by_content(candidates: list[Route], message: Message) -> Selection[Route]:
 class Sender:
     """Turns a chosen route into deliveries, by its strategy and the breakers of its destinations."""
 
-    __slots__ = ("destinations", "now", "random", "trace", "working")
+    __slots__ = ("destinations", "now", "problems", "random", "trace", "working")
 
     def __init__(
         self,
@@ -77,6 +77,8 @@ class Sender:
         self.now = now
         self.random = random
         self.trace = trace
+        self.problems: list[Problem] = []
+        """The routes that could not choose."""
 
     def send(self, route: Route, message: Message, subject: str) -> list[Delivery]:
         """The deliveries of a route."""
@@ -86,7 +88,7 @@ class Sender:
             names = [*route.names]
             if route.gather is not None:
                 self._scatter(route, message, names)
-        return [self._guarded(route, name, subject) for name in names]
+        return [self.guard(route.name, name, subject) for name in names]
 
     def _balanced(self, route: Route, message: Message) -> list[str]:
         key = Key("balance", route.name)
@@ -97,6 +99,7 @@ class Sender:
                 route.balance or balance.Kind.RANDOM, route.destinations, before, key=by, random=self.random
             )
         except RoutingError as error:
+            self.problems.append(Problem(route.name, error.code, error.problem))
             self._note(route.name, f"nothing is chosen: {error.problem}")
             return []
         if after is not before:
@@ -111,11 +114,11 @@ class Sender:
             self.working.put(Key("gather", route.name, correlation), state)
             self._note(route.name, f"answers with the correlation id {correlation!r} are gathered")
 
-    def _guarded(self, route: Route, name: str, subject: str) -> Delivery:
+    def guard(self, route: str, name: str, subject: str) -> Delivery:
         """A delivery to the destination, or to its fallback while its breaker is open."""
         destination = self.destinations.get(name)
         if destination is None or destination.breaker is None:
-            return Delivery(route.name, name, subject)
+            return Delivery(route, name, subject)
         key = Key("breaker", name)
         before = self.working.get(key, BreakerState())
         permit, after = breaker.ask(destination.breaker, before, self.now)
@@ -124,12 +127,12 @@ class Sender:
         if permit.way is not Way.FALLBACK:
             if permit.way is Way.PROBE:
                 self._note(name, "its breaker is half-open, and this delivery tries it")
-            return Delivery(route.name, name, subject, permit)
+            return Delivery(route, name, subject, permit)
         if destination.fallback is None:
             self._note(name, "its breaker is open, and it has no fallback: it will be refused")
-            return Delivery(route.name, name, subject, permit)
+            return Delivery(route, name, subject, permit)
         self._note(name, f"its breaker is open: {destination.fallback!r} instead")
-        return Delivery(route.name, destination.fallback, subject, instead_of=name)
+        return Delivery(route, destination.fallback, subject, instead_of=name)
 
     def _note(self, name: str, what: str) -> None:
         if self.trace is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -129,3 +130,35 @@ def test_a_place_that_cannot_be_written_is_refused_when_the_sink_is_opened(type_
     assert (caught.value.code, caught.value.file) == ("bad-destination", str(tmp_path / "a" / "b" / "c"))
     assert caught.value.problem.startswith("destination 'there': the f")
     assert caught.value.problem.endswith((": Not a directory", ": File exists"))
+
+
+def test_secrets_are_read_from_the_environment_and_from_files_when_the_sink_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not before: the options of the table hold their names."""
+    monkeypatch.setenv("SHOP_TOKEN", "s3cret")
+    (tmp_path / "key").write_text("from-file\n")
+    options = {
+        "url": "https://shop.example/${SHOP_TOKEN}",
+        "headers": {"authorization": "Bearer ${SHOP_TOKEN}", "x-api-key": "file:key", "x-plain": "file:key"},
+    }
+    assert read_options("shop", "http", options).url == "https://shop.example/${SHOP_TOKEN}"
+    sink = make_sink("shop", "http", options, tmp_path)
+    assert isinstance(sink, HttpSink)
+    assert sink._options.url == "https://shop.example/s3cret"
+    assert sink._options.headers == {
+        "authorization": "Bearer s3cret",
+        "x-api-key": "from-file",
+        "x-plain": "file:key",
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [("${NOT_THERE}", "the environment variable 'NOT_THERE' is not set"), ("file:none", "'file:none' cannot be read")],
+)
+def test_a_secret_that_cannot_be_read_is_an_error_that_names_it(value: str, problem: str, tmp_path: Path) -> None:
+    """With the destination and the option."""
+    with pytest.raises(InputError, match=f"destination 'shop': option 'token': {re.escape(problem)}") as caught:
+        make_sink("shop", "http", {"url": "https://shop.example", "headers": {"token": value}}, tmp_path)
+    assert caught.value.code == "bad-secret"

@@ -13,6 +13,7 @@ from pointsman.broker.destinations.interface import Sink
 from pointsman.broker.destinations.options import Options
 from pointsman.broker.destinations.types import TYPES, DestinationType
 from pointsman.errors import InputError
+from pointsman.text.secret import reveal
 
 if TYPE_CHECKING:
     from pointsman.table.route import Place
@@ -41,14 +42,24 @@ def make_sink(
 ) -> Sink:
     """The sink of a destination, not yet open; relative paths in the options are relative to ``folder``.
 
-    Touches nothing outside of memory. Raises ``InputError`` (``bad-destination``) as ``read_options`` does, and for the
-    types ``handler`` and ``subject``, whose deliveries the broker makes itself.
+    Reads the secrets that the options name, and touches nothing else outside of memory. Raises ``InputError``:
+    ``bad-destination`` as ``read_options`` does, and for the types ``handler`` and ``subject``, whose deliveries the
+    broker makes itself; ``bad-secret`` for a secret that cannot be read.
     """
-    read = read_options(name, type, options, place)
+    read = read_options(name, type, revealed(name, options, folder, place), place)
     make = TYPES[type].sink
     if make is None:
         raise _refused(f"destination {name!r}: the broker itself delivers to a destination of the type {type!r}", place)
     return make(name, read, folder)
+
+
+def revealed(name: str, options: Mapping[str, object], folder: Path, place: Place | None) -> Mapping[str, object]:
+    """The options with their secrets. Raises ``InputError`` (``bad-secret``)."""
+    try:
+        made: Mapping[str, object] = reveal(options, folder)
+    except InputError as error:
+        raise _refused(f"destination {name!r}: {error.problem}", place, error.code) from None
+    return made
 
 
 def _kind(name: str, type_name: str, place: Place | None) -> DestinationType:
@@ -74,7 +85,7 @@ def _mistake(type_name: str, kind: DestinationType, error: Any) -> str:
     return f"option {option!r}: {problem[0].lower()}{problem[1:]}"
 
 
-def _refused(problem: str, place: Place | None) -> InputError:
+def _refused(problem: str, place: Place | None, code: str = "bad-destination") -> InputError:
     if place is None:
-        return InputError("bad-destination", problem)
-    return InputError("bad-destination", problem, file=place.file, line=place.line, column=place.column)
+        return InputError(code, problem)
+    return InputError(code, problem, file=place.file, line=place.line, column=place.column)

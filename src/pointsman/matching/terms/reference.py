@@ -45,6 +45,11 @@ class Group:
     all: bool = False
     matchers: tuple[Matcher, ...] = ()
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.all, bool):
+            raise TypeError(f"Group(all, matchers): all is a bool, not {type(self.all).__name__}")
+        object.__setattr__(self, "matchers", tuple(self.matchers))
+
     def holds(self, metadata: Mapping[str, str]) -> bool:
         """Whether enough of the distinct matchers hold."""
         distinct = set(self.matchers)

@@ -37,6 +37,7 @@ class _Seen:
         "correlation_id",
         "id",
         "metadata",
+        "original_subject",
         "source",
         "subject",
         "time",

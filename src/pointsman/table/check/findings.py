@@ -30,9 +30,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             "warning", "Give the two different priorities or groups, or narrow one, so that the order does not decide."
         ),
         "duplicate-route": Kind("warning", "Remove one of the two."),
-        "unknown-destination": Kind("error", "Declare it under destinations, or correct the name."),
         "unused-destination": Kind("note", "Remove it, or name it in a route."),
-        "fallback-unknown": Kind("error", "Declare it under destinations, or correct the name."),
         "fallback-circle": Kind("error", "Let the chain of fallbacks end with a destination that has none."),
         "translation-dead": Kind("warning", "Remove the translation, or put it before those that take its subjects."),
         "translation-lossy": Kind("note", "Use every wildcard in the template if different subjects must stay apart."),
@@ -42,6 +40,10 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "saga-untimed-state": Kind("note", "Give the state a timeout if the event may never come."),
         "saga-shadowed-edge": Kind("warning", "Remove the edge, or put it before the one that takes its events."),
         "outside-standard": Kind("warning", "Follow the naming standard of the table, or choose another one."),
+        "foreign-wildcard": Kind("warning", "Write the wildcards of the pattern's dialect, or choose another dialect."),
+        "plain-secret": Kind(
+            "warning", "Write ${NAME} for an environment variable, or file:PATH, instead of the secret."
+        ),
         "unused-silence": Kind("note", "Remove it, or correct its code and what it is at."),
     }
 )
@@ -62,6 +64,8 @@ class Finding:
     """None when the table's YAML was not given and the place is not known without it."""
     silenced: str | None = None
     """The reason for which the table accepts it."""
+    environments: tuple[str, ...] = ()
+    """The environments that it is found in, if it is not found in the table as it is."""
 
     @property
     def severity(self) -> Severity:
@@ -78,9 +82,9 @@ class Finding:
         """Whether it is an error or a warning that the table does not accept."""
         return self.silenced is None and self.severity != "note"
 
-    def as_dict(self) -> dict[str, str | int]:
+    def as_dict(self) -> dict[str, str | int | list[str]]:
         """The finding for a machine; what is not known is left out."""
-        data: dict[str, str | int] = {
+        data: dict[str, str | int | list[str]] = {
             "code": self.code,
             "severity": self.severity,
             "message": self.message,
@@ -91,4 +95,6 @@ class Finding:
             data |= {"file": self.place.file, "line": self.place.line, "column": self.place.column}
         if self.silenced is not None:
             data["reason"] = self.silenced
+        if self.environments:
+            data["environments"] = list(self.environments)
         return data

@@ -25,7 +25,7 @@ def check_naming(table: RoutingTable, places: Places) -> Iterator[Finding]:
     """The routes whose subjects, if any, are all outside the standard."""
     if table.written.naming is None:
         return
-    standard = table.standards[table.written.naming]
+    standard = table.standards[table.written.naming.standard]
     for route in table.routes:
         pattern = route.pattern
         if not is_void(pattern.nodes, pattern.dialect) and not meets(pattern, standard):

@@ -24,6 +24,8 @@ def check_dead_translations(table: RoutingTable, places: Places) -> Iterator[Fin
             problem = f"{rule.name!r} is never applied: no subject can match {source.text!r}"
             yield Finding("translation-dead", problem, rule.name, place)
             continue
+        if table.applies_all:
+            continue
         met = sorted(near.find(source), key=lambda pair: pair[0])
         sources = [other.template.source for _, other in met]
         covered = covering(source, sources)

@@ -1,0 +1,44 @@
+"""Wildcards of another dialect: signs that are literal where they stand, and most likely not meant to be."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pointsman.errors import PatternError
+from pointsman.patterns.dialect import DIALECTS, Dialect
+
+
+class ForeignWildcard(NamedTuple):
+    """A token that is a wildcard in another dialect and a literal in the pattern's own."""
+
+    token: str
+    column: int
+    """Counted from 1."""
+    dialect: str
+    """Where it is a wildcard."""
+    problem: str
+
+    def as_error(self, text: str) -> PatternError:
+        """The error for a pattern whose dialect was not chosen explicitly."""
+        return PatternError("foreign-wildcard", self.problem, text=text, column=self.column)
+
+
+def find_foreign_wildcard(text: str, dialect: Dialect) -> ForeignWildcard | None:
+    """The first wildcard of another dialect that stands alone in the text of a pattern; None if there is none.
+
+    >>> from pointsman.patterns.dialect import AMQP
+    >>> find_foreign_wildcard("orders.>", AMQP).problem
+    "'>' is a wildcard in nats; in amqp, whose wildcards are '*' and '#', it is a literal"
+    """
+    own = (dialect.one, dialect.many)
+    places = [(other, separator) for other in DIALECTS.values() for separator in {dialect.separator, other.separator}]
+    for other, separator in places:
+        column = 1
+        for token in text.split(separator):
+            if token in (other.one, other.many) and token not in own:
+                wildcards = " and ".join(map(repr, own))
+                problem = f"{token!r} is a wildcard in {other}; in {dialect}, whose wildcards are {wildcards}, it is"
+                problem += " a literal"
+                return ForeignWildcard(token, column, other.name, problem)
+            column += len(token) + 1
+    return None
