@@ -1,4 +1,4 @@
-"""Asks ``RoutingTable.decide`` and ``pipeline.route`` about the same messages and stops at the first disagreement.
+"""Asks ``RoutingTable.decide``, a broker and ``pipeline.route`` about the same messages, up to the first disagreement.
 
 python -m tests.pipeline.agree [--tables 2000] [--seed 1]
 """
@@ -12,6 +12,7 @@ import sys
 from pointsman.pipeline import local_session
 from pointsman.pipeline.session import QUICK_START
 from tests.pipeline.agreement import AT_ONCE, QUICK_PLANS, disagreement, routed
+from tests.pipeline.brokered import broker_disagreement
 from tests.pipeline.tables import case_of
 
 
@@ -28,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
         numbers = range(start, min(start + AT_ONCE, options.tables))
         cases = [case_of(random.Random(f"{options.seed} {number}")) for number in numbers]
         for number, case, found in zip(numbers, cases, routed(spark, cases), strict=True):
-            wrong = disagreement(case, found)
+            wrong = disagreement(case, found) or broker_disagreement(case, number)
             if wrong is not None:
                 print(f"table {number}\n{wrong}")
                 return 1

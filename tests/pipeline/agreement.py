@@ -143,7 +143,7 @@ def decided(case: Case, found: Counter[Outcome]) -> Result:
             why = ("translate", "invalid-result", no_subject(error.text or "", problem))
             rows[Outcome(sent.id, QUARANTINED, subject, subject, problem=why)] += 1
             continue
-        rows.update(_outcomes(case.table, sent.id, subject, decision))
+        rows.update(_outcomes(sent.id, subject, decision))
         state = decision.state
     return Result(rows, balances_of(state))
 
@@ -159,11 +159,13 @@ def _chances(table: RoutingTable, id: str, chosen: dict[tuple[str, str | None], 
         yield 0.0
 
 
-def _outcomes(table: RoutingTable, id: str, subject: str, decision: Decision) -> Iterator[Outcome]:
-    if decision.refused is not None:
-        stage, code = _refusal(table, decision)
-        why = (stage, code, decision.refused)
-        yield Outcome(id, QUARANTINED, decision.subject, subject, problem=why)
+def _outcomes(id: str, subject: str, decision: Decision) -> Iterator[Outcome]:
+    if decision.error is not None:
+        stage = decision.trace[-1].stage
+        why = (stage, decision.error.code, decision.error.problem)
+        # What a translation makes of a subject that is refused is not kept.
+        kept = subject if stage == "translate" else decision.subject
+        yield Outcome(id, QUARANTINED, kept, subject, problem=why)
         return
     empty = True
     for each in decision.deliveries:
@@ -171,30 +173,12 @@ def _outcomes(table: RoutingTable, id: str, subject: str, decision: Decision) ->
         names = (each.route, each.destination, f"{id}/{each.route}/{each.destination}", each.instead_of)
         yield Outcome(id, DELIVERED, each.subject, subject, *names, ways is Way.PROBE, ways is Way.FALLBACK)
         empty = False
-    for name, what in _without_choice(decision):
-        code = "no-key" if "there is no key" in what else "no-destinations"
-        yield Outcome(id, QUARANTINED, decision.subject, subject, name, problem=("select", code, what))
+    for name, code, reason in decision.problems:
+        why = ("select", code, f"nothing is chosen: {reason}")
+        yield Outcome(id, QUARANTINED, decision.subject, subject, name, problem=why)
         empty = False
     if empty:
         yield Outcome(id, UNROUTED, decision.subject, subject)
-
-
-def _refusal(table: RoutingTable, decision: Decision) -> tuple[str, str]:
-    if decision.trace[-1].stage == "authorize":
-        return "authorize", "publish-refused"
-    try:
-        table.index.match(decision.subject)
-    except SubjectError as error:
-        return "resolve", error.code
-    return "nothing", "is wrong"
-
-
-def _without_choice(decision: Decision) -> Iterator[tuple[str, str]]:
-    """The balanced routes that took the message and found nothing to choose, and why."""
-    for step in decision.trace:
-        for inner in step.inner if step.stage == "deliver" else ():
-            if inner.what.startswith("nothing is chosen: "):
-                yield inner.stage, inner.what
 
 
 def disagreement(case: Case, found: Result) -> str | None:

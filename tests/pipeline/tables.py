@@ -20,7 +20,19 @@ DESTINATIONS = ["d0", "d1", "d2", "d3", "dé"]
 PRINCIPALS = ["p", "q", "nobody"]
 BALANCES = ["round-robin", "random", "least-connections", "weighted", "sticky"]
 STRATEGIES = ["pattern", "direct", "priority", "content", "balanced", "balanced", "scatter-gather"]
-KEYS = ["metadata['k']", "metadata['k']", "body.size", "body.list", "source", "correlation_id", "time", "id"]
+KEYS = [
+    "metadata['k']",
+    "metadata['k']",
+    "body.size",
+    "body.large",
+    "subject",
+    "original_subject",
+    "body.list",
+    "source",
+    "correlation_id",
+    "time",
+    "id",
+]
 QUESTIONS = [
     "body.size >= 1",
     "body.size = 0 OR body.size IS NULL",
@@ -31,6 +43,24 @@ QUESTIONS = [
     "content_type ILIKE 'TEXT/%' OR causation_id IN ('m1', 'm2')",
     "time >= '2026-01-01T00:00:00Z'",
     "body.list[0] = 'x'",
+    "subject LIKE 'ev%'",
+    "original_subject LIKE '%a' AND NOT subject LIKE '%a'",
+    "subject = 'a' OR original_subject IN ('b', 'ev')",
+    "body.large = 9007199254740993",
+    "body.large > 18446744073709551616 OR body.large IS NULL",
+]
+BODIES = [
+    b"",
+    b"no json",
+    b'{"size": 0}',
+    b'{"size": 1, "list": ["x"]}',
+    b'{"size": "7"}',
+    b"[1]",
+    b'{"large": 9007199254740993}',
+    b'{"large": 36893488147419103233, "size": 1.0}',
+    b'{"large": 1' + b"0" * 400 + b"}",
+    bytes(range(256)),
+    b"\xff\xfe{}",
 ]
 CONDITIONS: list[dict[str, Any]] = [
     {"key": "k", "pattern": "x"},
@@ -86,7 +116,14 @@ def plain_table(random: Random) -> dict[str, Any]:
             fallback = {"fallback": "d3"} if name != "d3" and random.random() < 0.5 else {}
             table["destinations"][name] = {"breaker": {"failures": 1, "reset": "1h", **fallback}}
     if random.random() < 0.5:
-        table["translations"] = [translation_of(random, dialect) for _ in range(random.randint(1, 3))]
+        rules = [translation_of(random, dialect) for _ in range(random.randint(1, 3))]
+        table["translations"] = rules if random.random() < 0.7 else {"apply": "all", "rules": rules}
+    if random.random() < 0.2:
+        table["unrouted"] = random.choice(DESTINATIONS)
+    if random.random() < 0.1:
+        parts = [{"name": "first", "words": NAMES[:3]}, {"name": "second"}]
+        table["standards"] = {"own": {"parts": parts[: random.randint(1, 2)]}}
+        table["naming"] = {"standard": "own", "enforce": True}
     if random.random() < 0.4:
         rules = [[pattern_of(random, dialect) for _ in range(random.randint(0, 3))] for _ in range(4)]
         table["access"] = {
@@ -155,7 +192,7 @@ def sent_to(random: Random, table: RoutingTable, number: int) -> Sent:
         return Sent(f"m{number}", None, principal)
     odd = random.choice(["", "a..b", "a b", "*", "a.*.b", "ev/#", "x" * 300, "é.ü", "a.\x00"])
     dialect = random.choice([table.dialect.name] * 3 + ["nats"])
-    body = random.choice([b"", b"no json", b'{"size": 0}', b'{"size": 1, "list": ["x"]}', b'{"size": "7"}', b"[1]"])
+    body = random.choice(BODIES)
     metadata = {
         key: value for key in ("k", "n") if (value := random.choice(["x", "y", "é", "7", "12", None])) is not None
     }
@@ -179,7 +216,11 @@ def state_of(random: Random, table: RoutingTable) -> State:
     for number in range(random.choice([0, 0, 5])):
         sent = sent_to(random, table, number)
         try:
-            state = state if sent.message is None else table.decide(sent.message, state).state
+            state = (
+                state
+                if sent.message is None
+                else table.decide(sent.message, state, now=NOW, random=random.random).state
+            )
         except TemplateError:
             continue
     opened = {

@@ -8,6 +8,7 @@ from pointsman.routing.plain import is_finite_number, is_whole
 from pointsman.routing.shown import shown
 
 Path = tuple[str | int, ...]
+MOST_SECONDS = 10 * 365 * 86400
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +59,10 @@ class Problems:
         return 1
 
     def seconds(self, value: object, path: Path) -> float:
-        """A number of seconds above 0."""
-        if is_finite_number(value) and value > 0:
+        """A number of seconds above 0, and at most ten years."""
+        if is_finite_number(value) and 0 < value <= MOST_SECONDS:
             return float(value)
-        self.note(path, f"{shown(value)} is no number of seconds above 0")
+        self.note(path, f"{shown(value)} is no number of seconds above 0 and up to {MOST_SECONDS} (ten years)")
         return 1.0
 
     def items(self, value: object, path: Path) -> list[object]:
