@@ -321,3 +321,10 @@ def test_a_glob_is_tested_as_the_slow_reference_says(text: str, token: str) -> N
     node = Pattern(f"x.{text}", "zato").nodes[1]
     if isinstance(node, Glob):
         assert make_glob_test(node)(token) == reference.zato_glob(text, token)
+
+
+def test_a_wildcard_of_another_dialect_is_an_error_unless_a_dialect_was_given() -> None:
+    """As for ``Pattern``: it would match nothing, in silence."""
+    with pytest.raises(PatternError, match="'#' is a wildcard in amqp"):
+        SubjectIndex[str]().add("orders.#", "all")
+    assert SubjectIndex[str]("nats").add("orders.#", "one")

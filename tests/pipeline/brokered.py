@@ -34,7 +34,7 @@ class Row(NamedTuple):
     reason: str = ""
 
 
-def decided(case: Case, seed: int) -> Counter[Row]:
+def decided_once(case: Case, seed: int) -> Counter[Row]:
     """What ``decide`` makes of the messages, one after the other."""
     rows: Counter[Row] = Counter()
     state, random = case.state, Random(seed)
@@ -90,7 +90,7 @@ async def brokered(case: Case, seed: int) -> Counter[Row]:
 
 def broker_disagreement(case: Case, seed: int) -> str | None:
     """What the two do not agree about, for people; None if there is nothing."""
-    wanted, found = decided(case, seed), asyncio.run(brokered(case, seed))
+    wanted, found = decided_once(case, seed), asyncio.run(brokered(case, seed))
     problems = [f"only decide: {row}" for row in (wanted - found).elements()]
     problems += [f"only the broker: {row}" for row in (found - wanted).elements()]
     return "\n".join([*problems[:10], shown(case)]) if problems else None

@@ -24,6 +24,7 @@ from tests.pipeline.agreement import (
     frame_of,
     routed,
 )
+from tests.pipeline.brokered import broker_disagreement, decided_once
 from tests.pipeline.tables import NOW, STRATEGIES, Case, Sent, case_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark, too")]
@@ -66,6 +67,16 @@ def test_spark_decides_as_the_table_does(quick: SparkSession) -> None:
             kinds.update(flag for row in found.rows for flag in ("probe", "waits", "instead_of") if getattr(row, flag))
     wanted = {"delivered", "quarantined", "unrouted", "publish-refused", "not-text", "no-key", "no-destinations"}
     assert wanted | {"instead_of", "waits"} <= set(kinds)
+
+
+def test_a_broker_decides_as_the_table_does() -> None:
+    """The same deliveries with the same bodies, the same refusals and dead letters, on the same tables."""
+    outcomes: Counter[str] = Counter()
+    for number, case in enumerate(cases(TABLES if settings().max_examples >= 150 else FEWER)):
+        wrong = broker_disagreement(case, number)
+        assert wrong is None, f"case {number}\n{wrong}"
+        outcomes.update(row.outcome for row in decided_once(case, number))
+    assert {"waiting", "dead", "unrouted", "refused: publish-refused"} <= set(outcomes)
 
 
 def test_the_state_of_balances_is_the_one_that_decide_leaves(quick: SparkSession) -> None:

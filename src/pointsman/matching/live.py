@@ -30,9 +30,10 @@ class SubjectIndex(Generic[Value]):
     >>> sorted(index.match("orders.eu.laptops"))
     ['audit', 'stock']
 
-    A pattern is a text in the dialect of the index or a ``Pattern`` in any dialect; several dialects can stand in one
-    index. Patterns of the same tokens (after folding, where the dialect ignores case) are one pattern. Patterns that
-    only mean the same, such as ``#`` and ``#.#``, are kept apart, so that taking one away leaves the other.
+    A pattern is a text in the dialect of the index (``nats`` if none is given) or a ``Pattern`` in any dialect; several
+    dialects can stand in one index. Patterns of the same tokens (after folding, where the dialect ignores case) are one
+    pattern. Patterns that only mean the same, such as ``#`` and ``#.#``, are kept apart, so that taking one away leaves
+    the other.
 
     ``cache_size`` results are kept, those used last; 0 keeps none. A change never leaves a result behind that it made
     wrong, and does not throw away one that it does not concern. Which were used last is known to half of the size: one
@@ -45,13 +46,14 @@ class SubjectIndex(Generic[Value]):
     value must not call the index while it is hashed, compared or finalised: the lock might be its own thread's.
     """
 
-    __slots__ = ("_cache", "_lock", "_log", "_shelves", "dialect")
+    __slots__ = ("_cache", "_given", "_lock", "_log", "_shelves", "dialect")
 
     dialect: Dialect
     """In which texts given as patterns are read."""
 
-    def __init__(self, dialect: str | Dialect = NATS, cache_size: int = CACHE_SIZE) -> None:
-        self.dialect = find_dialect(dialect)
+    def __init__(self, dialect: str | Dialect | None = None, cache_size: int = CACHE_SIZE) -> None:
+        self._given = None if dialect is None else find_dialect(dialect)
+        self.dialect = self._given or NATS
         self._lock = Lock()
         # One for each dialect that has patterns; replaced as a whole, for readers go through it.
         self._shelves: tuple[Shelf, ...] = ()
@@ -158,7 +160,7 @@ class SubjectIndex(Generic[Value]):
             return IndexStats.of(self._shelves, self._cache)
 
     def _pattern(self, pattern: str | Pattern) -> Pattern:
-        return pattern if isinstance(pattern, Pattern) else Pattern(pattern, self.dialect)
+        return pattern if isinstance(pattern, Pattern) else Pattern(pattern, self._given)
 
     def _shelf(self, pattern: Pattern) -> Shelf | None:
         return next((shelf for shelf in self._shelves if shelf.dialect.name == pattern.dialect.name), None)
