@@ -57,15 +57,10 @@ def extend(store: Store, transaction: Transaction, message: StoredMessage, lengt
 def peek(store: Store, pattern: Pattern | None, subscription: str | None, count: int) -> list[StoredMessage]:
     """The first messages that could be popped."""
     with store.read() as connection:
-        known = _subscriptions(store, connection)
-        number: int | None = MAIN
-        if subscription is not None:
-            number = known.find(subscription).id
-        elif pattern is not None:
-            number = known.by_pattern.get((str(pattern), pattern.dialect.name))
+        number = MAIN if subscription is None else _subscriptions(store, connection).find(subscription).id
         # Before the others: what is listed in between comes twice, and is noticed.
         unlisted = [] if number else list(connection.execute(statements.READY_UNLISTED))
-        if number is None and pattern is not None:
+        if pattern is not None:
             unlisted = [row for row in unlisted if matches(pattern, row[1])]
             interest = Interest(pattern, 0)
             interest.catch_up(connection)
@@ -73,7 +68,7 @@ def peek(store: Store, pattern: Pattern | None, subscription: str | None, count:
         else:
             rows = list(connection.execute(statements.READY_FIRST, (number, count)))
     places = {(row[3], row[0], row[10]): row for row in (*unlisted, *rows)}
-    found = [as_stored(places[place], (number or MAIN, 0, 0, store.file)) for place in sorted(places)[:count]]
+    found = [as_stored(places[place], (number, 0, 0, store.file)) for place in sorted(places)[:count]]
     return [each._replace(attempts=each.attempts - 1) for each in found]
 
 

@@ -16,7 +16,7 @@ from pointsman.store.acknowledging import acknowledge
 from pointsman.store.consuming import consume
 from pointsman.store.draft import Draft, microseconds
 from pointsman.store.outbox import Outbox, of_connection, of_transaction
-from pointsman.store.popping import Popping, receipt
+from pointsman.store.popping import Asked, Popping, receipt
 from pointsman.store.settings import QueueSettings
 from pointsman.store.store import Store
 from pointsman.store.stored import DeadLetter, Sizes, StoredMessage
@@ -118,21 +118,22 @@ class Queue:
     # -- taking
 
     def pop(
-        self, pattern: str | Pattern | None = None, *, subscription: str | None = None, lease: float | None = None
+        self, pattern: Asked = None, *, subscription: str | None = None, lease: float | None = None
     ) -> StoredMessage | None:
         """Leases the first message; None if there is none.
 
-        The first is the one of the highest priority that was put first. With the name of a durable ``subscription``,
-        or the pattern of one, it is taken from what that has; with another pattern, from the queue itself.
+        The first is the one of the highest priority that was put first. It is taken from the queue itself: with a
+        ``pattern``, as text or as its segments, the first whose key matches. With the name of a durable
+        ``subscription`` it is taken from what that has.
 
-        Raises ``PatternError``, and ``StoreError`` (``no-subscription``).
+        Raises ``PatternError``, ``StoreError`` (``no-subscription``), and ``InputError`` (``bad-usage``) for both.
         """
         return self._popping.one(pattern, subscription, lease)
 
     def pop_many(
         self,
         count: int,
-        pattern: str | Pattern | None = None,
+        pattern: Asked = None,
         *,
         subscription: str | None = None,
         lease: float | None = None,
@@ -143,7 +144,7 @@ class Queue:
     def ack_and_pop(
         self,
         message: StoredMessage,
-        pattern: str | Pattern | None = None,
+        pattern: Asked = None,
         *,
         subscription: str | None = None,
         lease: float | None = None,
@@ -153,7 +154,7 @@ class Queue:
 
     def consume(
         self,
-        pattern: str | Pattern | None = None,
+        pattern: Asked = None,
         *,
         subscription: str | None = None,
         lease: float | None = None,
@@ -206,15 +207,12 @@ class Queue:
 
     # -- looking
 
-    def peek(
-        self, pattern: str | Pattern | None = None, *, subscription: str | None = None, count: int = 1
-    ) -> list[StoredMessage]:
+    def peek(self, pattern: Asked = None, *, subscription: str | None = None, count: int = 1) -> list[StoredMessage]:
         """The first messages that are ready, which they stay; all at once in memory.
 
         ``pop`` would pass over one that is damaged, which its ``is_whole`` tells.
         """
-        asked = None if pattern is None else self._popping.pattern(pattern)
-        return lookup.peek(self.store, asked, subscription, count)
+        return lookup.peek(self.store, self._popping.asked(pattern, subscription), subscription, count)
 
     def get(self, id: str) -> StoredMessage | None:
         """The message of this id; the last one if several have it, None if there is none.
@@ -294,7 +292,7 @@ class Queue:
     def subscribe(
         self,
         name: str,
-        pattern: str | Pattern | None,
+        pattern: str | Sequence[str] | Pattern | None,
         *,
         lease: float | None = None,
         max_attempts: int | None = None,

@@ -32,7 +32,7 @@ class Subscription(NamedTuple):
 class Subscriptions:
     """The subscriptions of a file, as of the last transaction that looked."""
 
-    __slots__ = ("_dialect", "_index", "by_id", "by_name", "by_pattern", "patterns", "version")
+    __slots__ = ("_dialect", "_index", "by_id", "by_name", "patterns", "version")
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
@@ -45,7 +45,6 @@ class Subscriptions:
         self._index: SubjectIndex[int] = SubjectIndex(self._dialect)
         self.by_id: dict[int, Subscription] = {}
         self.by_name: dict[str, Subscription] = {}
-        self.by_pattern: dict[tuple[str, str], int] = {}
         self.patterns = 0
 
     def refresh(self, transaction: Transaction) -> None:
@@ -82,25 +81,13 @@ class Subscriptions:
             if before.pattern is not None:
                 self._index.remove(Pattern(before.pattern, before.dialect), before.id)
                 self.patterns -= 1
-                self._forget_pattern(before)
         if gone:
             return
         self.by_id[subscription.id] = subscription
         self.by_name[subscription.name] = subscription
         if subscription.pattern is not None:
             self._index.add(Pattern(subscription.pattern, subscription.dialect), subscription.id)
-            self.by_pattern.setdefault((subscription.pattern, subscription.dialect), subscription.id)
             self.patterns += 1
-
-    def _forget_pattern(self, gone: Subscription) -> None:
-        """The pattern stands for the next subscription that has it, if there is one."""
-        text = (gone.pattern or "", gone.dialect)
-        if self.by_pattern.get(text) != gone.id:
-            return
-        del self.by_pattern[text]
-        following = (each.id for each in self.by_id.values() if (each.pattern, each.dialect) == text)
-        if (first := min(following, default=None)) is not None:
-            self.by_pattern[text] = first
 
 
 def add_subscription(
