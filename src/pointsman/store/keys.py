@@ -68,7 +68,7 @@ class Keys:
             numbers.update(zip(new, (int(row[0]) for row in rows), strict=True))
         return numbers
 
-    def text(self, key: str | Sequence[object], kind: type[SubjectError | PatternError] = SubjectError) -> str:
+    def text(self, key: object, kind: type[SubjectError | PatternError] = SubjectError) -> str:
         """A key, or a pattern, given as its segments, as one text. Raises ``kind`` for a segment that is not one."""
         if isinstance(key, str):
             return key

@@ -16,7 +16,6 @@ from pointsman.store.subscriptions import MAIN
 from pointsman.store.taking import Taken, messages_of
 from pointsman.store.transaction import SECOND, Transaction
 
-
 Asked = str | Sequence[str] | Pattern | None
 """A pattern, as text, as its segments or parsed; nothing, or an empty text, asks for every message."""
 
