@@ -44,7 +44,8 @@ def diagnose(
     What cannot be read becomes a finding. Raises ``StoreError``: ``no-file`` if there is no file that can be opened,
     and ``store-busy`` if another process keeps everybody out.
     """
-    database, attempts = Path(path), 0
+    # The log and the mark are beside the file itself, not beside a link to it.
+    database, attempts = Path(path).resolve(), 0
     while True:
         attempts += 1
         try:
