@@ -105,7 +105,7 @@ class QueueMachine(PutAndTake):
         """Any message."""
         id = data.draw(st.sampled_from(sorted(self.ids)))
         sequence = self.model.sequence_of(id)
-        self.acked -= {(0, sequence)}
+        self.acked -= {each for each in self.acked if each[1] == sequence}
         assert self.queues[which].retry(id) == self.model.retry(id)
 
     @rule(older_than=st.sampled_from([0.0, 5.0]), archive=either, which=either)

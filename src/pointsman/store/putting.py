@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -18,6 +19,8 @@ from pointsman.store.transaction import Transaction
 
 CHUNK = 1000
 """Rows that are held in memory at a time."""
+MOST_ADDRESSED = 1000
+"""To how many a message may go for that to be remembered."""
 
 
 class Target(NamedTuple):
@@ -26,6 +29,10 @@ class Target(NamedTuple):
     subscription: int
     via: int = 0
     note: str | None = None
+
+
+ITSELF = [Target(MAIN)]
+"""The queue itself, and nobody else."""
 
 
 class PutSettings(NamedTuple):
@@ -139,6 +146,10 @@ class Putter:
 
     def _deliver(self, sequence: int, key: int, priority: int, due: int, targets: Collection[Target]) -> None:
         transaction = self._transaction
+        if 1 < len(targets) <= MOST_ADDRESSED:
+            # Once, as they may be looked up one by one.
+            targets = list(targets)
+        address(transaction, sequence, targets)
         if not targets:
             transaction.execute(statements.FINISHED_ADD, (sequence, transaction.now, 0))
             return
@@ -173,6 +184,22 @@ class Putter:
         if maxsize is not None and self._transaction.unfinished > maxsize:
             problem = f"it would hold {self._transaction.unfinished:,} unfinished messages, and maxsize is {maxsize:,}"
             raise StoreError("queue-full", problem)
+
+
+def address(transaction: Transaction, sequence: int, targets: Collection[Target]) -> None:
+    """Remembers to whom a message goes, unless that is the queue itself; of very many, none."""
+    if targets != ITSELF:
+        known = targets if len(targets) <= MOST_ADDRESSED else ()
+        transaction.execute(statements.ADDRESSED_SET, (sequence, json.dumps(list(known))))
+
+
+def addressed(transaction: Transaction, sequence: int, main: str) -> list[Target]:
+    """To whom a message went; nobody if they were too many. ``main`` is the queue's setting."""
+    row = transaction.first(statements.ADDRESSED_FIND, (sequence,))
+    if row is not None:
+        return [Target(*each) for each in json.loads(row[0])]
+    # A queue that keeps nothing for itself has it from a version that did not remember.
+    return [] if main == "never" else ITSELF
 
 
 def message_row(

@@ -263,7 +263,11 @@ class Queue:
         return upkeep.requeue(self.store, ids, subscription)
 
     def retry(self, id: str) -> bool:
-        """Makes a message ready again at once that is delayed, dead, done or archived; False if it is none of these."""
+        """Makes a message ready again at once that is delayed, dead, done or archived; False if it is none of these.
+
+        One that is done or archived comes again to all that it went to, as far as they are still there; False if none
+        of them is, or if they were more than 1,000.
+        """
         return upkeep.retry(self.store, id)
 
     def prune(self, older_than: float = 0.0, *, archive: bool = False) -> int:

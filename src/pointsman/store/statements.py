@@ -84,6 +84,9 @@ WHERE m.sequence > ? AND m.sequence <= ? ORDER BY m.sequence LIMIT ?
 """
 MESSAGE_AT_TIME = "SELECT coalesce(min(sequence), 0) FROM message WHERE time >= ?"
 MESSAGE_DELETE = "DELETE FROM message WHERE sequence = ?"
+ADDRESSED_SET = "INSERT OR REPLACE INTO addressed (sequence, targets) VALUES (?, ?)"
+ADDRESSED_FIND = "SELECT targets FROM addressed WHERE sequence = ?"
+ADDRESSED_DELETE = "DELETE FROM addressed WHERE sequence = ?"
 SEEN_FIND = "SELECT 1 FROM seen WHERE id = ? AND time > ?"
 SEEN_ADD = "INSERT OR REPLACE INTO seen SELECT id, time FROM message WHERE sequence = ? AND id IS NOT NULL AND time > ?"
 SEEN_FORGET = "DELETE FROM seen WHERE time <= ?"
@@ -276,17 +279,19 @@ FINISHED_ARCHIVE = "UPDATE finished SET archived = 1 WHERE sequence = ?"
 # -- subscriptions and routes
 
 SUBSCRIPTION_ADD = """
-INSERT INTO subscription (name, pattern, dialect, lease, attempts, owner, version) VALUES (?, ?, ?, ?, ?, ?, ?)
-RETURNING id
+INSERT INTO subscription (id, name, pattern, dialect, lease, attempts, owner, version)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?1)
 """
+"""The number is the version: it is never given twice, though those that ended are deleted."""
 SUBSCRIPTION_MAIN = "INSERT INTO subscription (id, name, pattern, dialect, version) VALUES (0, '', NULL, ?, 0)"
-SUBSCRIPTION_BY_NAME = "SELECT id, pattern, dialect FROM subscription WHERE name = ? AND gone = 0"
+SUBSCRIPTION_BY_NAME = "SELECT id, pattern, dialect FROM subscription WHERE name = ?"
 SUBSCRIPTIONS_SINCE = """
-SELECT id, name, pattern, dialect, lease, attempts, owner, version, gone FROM subscription WHERE version > ?
-ORDER BY version
+SELECT id, name, pattern, dialect, lease, attempts, owner FROM subscription WHERE version > ? ORDER BY version
 """
+SUBSCRIPTION_COUNT = "SELECT count(*) FROM subscription"
+SUBSCRIPTION_IDS = "SELECT id FROM subscription"
 SUBSCRIPTION_CHANGE = "UPDATE subscription SET lease = ?, attempts = ?, owner = ?, version = ? WHERE id = ?"
-SUBSCRIPTION_END = "UPDATE subscription SET gone = 1, name = name || char(0) || id, version = ? WHERE id = ?"
+SUBSCRIPTION_END = "DELETE FROM subscription WHERE id = ?"
 VIA_FIND = "SELECT id FROM via WHERE name = ?"
 VIA_ADD = "INSERT INTO via (name) VALUES (?) RETURNING id"
 VIA_NAME = "SELECT name FROM via WHERE id = ?"
@@ -342,6 +347,7 @@ PURGE = (
     "DELETE FROM pending",
     "DELETE FROM finished",
     "DELETE FROM seen",
+    "DELETE FROM addressed",
     "DELETE FROM message",
     "DELETE FROM key",
     "DELETE FROM state",

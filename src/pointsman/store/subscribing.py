@@ -77,7 +77,7 @@ def _end(store: Store, transaction: Transaction, number: int) -> int:
     while dropped := _drop_page(store, transaction, number):
         count += dropped
     transaction.subscriptions += 1
-    transaction.execute(statements.SUBSCRIPTION_END, (transaction.subscriptions, number))
+    transaction.execute(statements.SUBSCRIPTION_END, (number,))
     return count
 
 

@@ -54,7 +54,11 @@ class Subscriptions:
         if self.version > transaction.subscriptions:
             self.forget()
         for row in transaction.rows(statements.SUBSCRIPTIONS_SINCE, (self.version,)):
-            self._take_up(Subscription(*row[:7]), gone=bool(row[8]))
+            self._take_up(Subscription(*row))
+        if transaction.first(statements.SUBSCRIPTION_COUNT)[0] != len(self.by_id):
+            left = {row[0] for row in transaction.rows(statements.SUBSCRIPTION_IDS)}
+            for number in self.by_id.keys() - left:
+                self._drop(number)
         self.version = transaction.subscriptions
 
     def matching(self, key: str) -> list[int]:
@@ -74,15 +78,18 @@ class Subscriptions:
             raise StoreError("no-subscription", f"there is no subscription {name!r}")
         return found
 
-    def _take_up(self, subscription: Subscription, *, gone: bool) -> None:
-        before = self.by_id.pop(subscription.id, None)
+    def _drop(self, number: int) -> None:
+        before = self.by_id.pop(number, None)
         if before is not None:
-            self.by_name.pop(before.name, None)
+            # Another may have begun under its name.
+            if self.by_name[before.name] is before:
+                del self.by_name[before.name]
             if before.pattern is not None:
                 self._index.remove(Pattern(before.pattern, before.dialect), before.id)
                 self.patterns -= 1
-        if gone:
-            return
+
+    def _take_up(self, subscription: Subscription) -> None:
+        self._drop(subscription.id)
         self.by_id[subscription.id] = subscription
         self.by_name[subscription.name] = subscription
         if subscription.pattern is not None:
@@ -113,5 +120,6 @@ def add_subscription(
         return int(found[0])
     transaction.subscriptions += 1
     microseconds = None if lease is None else int(lease * SECOND)
-    row = (name, text, chosen, microseconds, attempts, owner, transaction.subscriptions)
-    return int(transaction.first(statements.SUBSCRIPTION_ADD, row)[0])
+    number: int = transaction.subscriptions
+    transaction.execute(statements.SUBSCRIPTION_ADD, (number, name, text, chosen, microseconds, attempts, owner))
+    return number

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pointsman.errors import InputError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import lookup, statements
+from pointsman.store.putting import Target, address, addressed
 from pointsman.store.settling import Leased
 from pointsman.store.subscriptions import MAIN
 from pointsman.store.transaction import SECOND, Transaction
@@ -74,17 +75,18 @@ def retry(store: Store, id: str) -> bool:
             moved += 1
         if not moved and transaction.first(statements.FINISHED_FIND, (sequence,)) is not None:
             key = store.keys.number(transaction, message.routing_key)[1]
-            _bring_back(store, transaction, MAIN, sequence, message.priority, key)
-            moved += 1
+            store.subscriptions.refresh(transaction)
+            for target in addressed(transaction, sequence, store.settings.main):
+                if target.subscription in store.subscriptions.by_id:
+                    _bring_back(store, transaction, target, sequence, message.priority, key)
+                    moved += 1
         return moved > 0
 
     return store.write(operation)
 
 
-def _bring_back(
-    store: Store, transaction: Transaction, subscription: int, sequence: int, priority: int, key: int
-) -> None:
-    """Makes a delivery of a message ready that has none for this subscription."""
+def _bring_back(store: Store, transaction: Transaction, target: Target, sequence: int, priority: int, key: int) -> None:
+    """Makes a delivery of a message ready that has none like it."""
     finished = transaction.first(statements.FINISHED_FIND, (sequence,)) is not None
     if finished:
         transaction.execute(statements.FINISHED_DELETE, (sequence,))
@@ -98,7 +100,9 @@ def _bring_back(
             transaction.unfinished += 1 - others
         elif row[0] == 1:
             transaction.unfinished += 1
-    store.settler.make_ready(transaction, Leased(subscription, sequence, 0, priority, key, 0, None, None))
+    store.settler.make_ready(
+        transaction, Leased(target.subscription, sequence, target.via, priority, key, 0, target.note, None)
+    )
 
 
 def prune(store: Store, age: int, *, archive: bool, progress: Progress = _unseen) -> int:
@@ -121,6 +125,7 @@ def _prune_page(store: Store, transaction: Transaction, after: int, age: int, *,
         transaction.executemany(statements.SEEN_ADD, ((row[0], noticed) for row in rows))
         transaction.executemany(statements.MESSAGE_DELETE, rows)
         transaction.executemany(statements.FINISHED_DELETE, rows)
+        transaction.executemany(statements.ADDRESSED_DELETE, rows)
         transaction.execute(statements.SEEN_FORGET, (noticed,))
     return len(rows), rows[-1][0] if len(rows) == PAGE else 0
 
@@ -187,11 +192,17 @@ def _replay_page(
     rows = list(transaction.rows(statements.MESSAGE_KEYS_AFTER, (after, last, PAGE)))
     moved = 0
     for sequence, key, priority, text in rows:
-        if pattern is None or lookup.matches(pattern, text):
-            if subscription in lookup.holders(transaction, sequence, priority):
-                continue
-            _bring_back(store, transaction, subscription, sequence, priority, key)
-            moved += 1
+        known = addressed(transaction, sequence, store.settings.main)
+        chosen = [each for each in known if each.subscription == subscription]
+        if not chosen and (subscription == MAIN or (pattern is not None and lookup.matches(pattern, text))):
+            # It did not go there before.
+            chosen = [Target(subscription)]
+            address(transaction, sequence, [*known, *chosen])
+        if not chosen or subscription in lookup.holders(transaction, sequence, priority):
+            continue
+        for each in chosen:
+            _bring_back(store, transaction, each, sequence, priority, key)
+        moved += len(chosen)
     return moved, rows[-1][0] if rows else last
 
 
