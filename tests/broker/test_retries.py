@@ -191,10 +191,10 @@ routes:
   - {name: all, pattern: "#", destinations: [audit]}
 """)
     async with MemoryBroker(table) as broker:
-        seen: list[tuple[str, str | None]] = []
+        seen: list[tuple[str, str]] = []
         for name in ("billing", "audit", "other"):
-            broker.handler(name)(lambda message, name=name: seen.append((name, message.route)))
-        broker.on("orders.*", name="on")(lambda message: seen.append(("on", message.route)))
+            broker.handler(name)(lambda message, name=name: seen.append((name, message.attempt.route)))
+        broker.on("orders.*", name="on")(lambda message: seen.append(("on", message.attempt.route)))
         id = (await broker.publish("orders.new")).id
         await broker.settle()
         expected = [("audit", "all"), ("audit", "paid"), ("billing", "paid"), ("on", "")]
