@@ -8,7 +8,7 @@ from pointsman.errors import InputError, PatternError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import lookup
 from pointsman.store.asking import Interest
-from pointsman.store.draft import microseconds
+from pointsman.store.draft import check_number, microseconds
 from pointsman.store.settling import Receipt
 from pointsman.store.store import Store
 from pointsman.store.stored import StoredMessage
@@ -57,6 +57,7 @@ class Popping:
 
     def many(self, count: int, pattern: Asked, subscription: str | None, lease: float | None) -> list[StoredMessage]:
         """As ``Queue.pop_many``."""
+        check_number(count, "count")
         asked = self.asked(pattern, subscription)
         interest = None if asked is None else self._interest(asked)
         taken = self._store.write(

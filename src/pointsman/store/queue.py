@@ -14,7 +14,7 @@ from pointsman.patterns.pattern import Pattern
 from pointsman.store import lookup, subscribing, upkeep
 from pointsman.store.acknowledging import acknowledge
 from pointsman.store.consuming import consume
-from pointsman.store.draft import Draft, microseconds
+from pointsman.store.draft import Draft, PutId, microseconds
 from pointsman.store.outbox import Outbox, of_connection, of_transaction
 from pointsman.store.popping import Asked, Popping, receipt
 from pointsman.store.settings import QueueSettings
@@ -30,7 +30,7 @@ class Queue:
     """Messages in one SQLite file, each delivered at least once to everybody who is to get it.
 
     >>> with Queue(":memory:") as queue:
-    ...     _ = queue.put(b"two laptops", "orders.electronics.laptops")
+    ...     _ = queue.put(data=b"two laptops", key="orders.electronics.laptops")
     ...     message = queue.pop("orders.#.laptops")
     ...     message.data, queue.ack(message), queue.pop()
     (b'two laptops', True, None)
@@ -64,31 +64,31 @@ class Queue:
     def put(
         self,
         data: bytes | str,
-        routing_key: Key = "",
+        key: Key = "",
         *,
         priority: int = 5,
         delay: float | None = None,
         expires: float | None = None,
         id: str | None = None,
         metadata: Mapping[str, str] | None = None,
-    ) -> str:
-        """Puts a message and gives its id.
+    ) -> PutId:
+        """Puts a message and gives its id, a text whose ``duplicate`` says that nothing was put.
 
         The key may be given as its segments. 1 is the highest priority, 10 the lowest. ``delay`` seconds pass before it
         can be taken; after ``expires`` seconds it becomes a dead letter instead. A message whose ``id`` was put before,
-        within the queue's ``dedupe`` seconds, is not put again.
+        within the queue's ``dedupe`` seconds, is not put again: it is a duplicate.
 
         Raises ``SubjectError``, ``MessageError``, and ``StoreError`` (``queue-full``, ``too-large``, ``disk-full``, …).
         """
-        draft = Draft(data, routing_key, priority, delay, expires, id, metadata)
+        draft = Draft(data, key, priority, delay, expires, id, metadata)
         self.store.check_open()
         sequence = self.store.quick.put(draft)
         if sequence is not None:
-            return f"{self.store.file}-{sequence}"
+            return PutId(f"{self.store.file}-{sequence}")
         return self._put(draft)
 
-    def _put(self, draft: Draft) -> str:
-        def operation(transaction: Transaction) -> str:
+    def _put(self, draft: Draft) -> PutId:
+        def operation(transaction: Transaction) -> PutId:
             putter = self.store.putter(transaction)
             given = putter.put(draft)
             putter.finish()
@@ -96,8 +96,11 @@ class Queue:
 
         return self.store.write(operation)
 
-    def put_many(self, messages: Iterable[Draft | Sequence[Any]]) -> list[str]:
-        """Puts messages, all or none, and gives their ids; each is a ``Draft``, or a tuple of its first fields."""
+    def put_many(self, messages: Iterable[Draft | Sequence[Any]]) -> list[PutId]:
+        """Puts messages, all or none, and gives their ids as ``put`` does.
+
+        Each is a ``Draft``, or a tuple of its first fields.
+        """
         return self.store.write(lambda transaction: self.store.putter(transaction).put_each(messages))
 
     @contextmanager

@@ -40,7 +40,10 @@ class Store:
 
     def __init__(self, path: str | Path, settings: QueueSettings) -> None:
         # One file is one queue, whatever links lead to it: what is beside it is named by where it really is.
-        self.path = MEMORY if str(path) == MEMORY else os.path.realpath(path)
+        try:
+            self.path = MEMORY if str(path) == MEMORY else os.path.realpath(os.fsdecode(path))
+        except ValueError as error:
+            raise StoreError("store-not-opened", f"no file can have this name: {error}") from error
         self.settings = settings
         self._closed = False
         self._inode: int | None = None

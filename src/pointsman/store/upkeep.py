@@ -7,9 +7,9 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pointsman.errors import InputError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import lookup, statements
+from pointsman.store.draft import check_number
 from pointsman.store.putting import Target, address, addressed
 from pointsman.store.settling import Leased
 from pointsman.store.subscriptions import MAIN
@@ -208,5 +208,4 @@ def _replay_page(
 
 def check_start(start: object) -> None:
     """Raises ``InputError`` (``bad-setting``) unless it can be the number of a message."""
-    if type(start) is not int or start < 0:
-        raise InputError("bad-setting", f"start is {start!r}, not the number of a message")
+    check_number(start, "start")

@@ -72,9 +72,13 @@ def test_that_the_file_is_gone_is_noticed_soon(open_file: Open, path: Path) -> N
     queue = open_file(durability="normal")
     queue.put(b"1", "a")
     path.unlink()
-    with pytest.raises(StoreError, match="store-moved"):
+
+    def go_on() -> None:
         for _ in range(100_000):
             queue.put(b"2", "a")
+
+    with pytest.raises(StoreError, match="store-moved"):
+        go_on()
 
 
 def test_an_outbox_of_a_file_that_is_gone_is_refused(open_file: Open, path: Path) -> None:
