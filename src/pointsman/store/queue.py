@@ -153,7 +153,9 @@ class Queue:
         lease: float | None = None,
     ) -> StoredMessage | None:
         """Acknowledges one message and leases the next, in one transaction; a lease that was lost stays lost."""
-        return self._popping.next(message, pattern, subscription, lease)
+        following = self._popping.next(message, pattern, subscription, lease)
+        self.store.tidy()
+        return following
 
     def consume(
         self,
@@ -178,11 +180,15 @@ class Queue:
 
     def ack(self, message: StoredMessage) -> bool:
         """The message is done, and never delivered again; False if its lease had run out and somebody else has it."""
-        return self._popping.done(message)
+        held = self._popping.done(message)
+        self.store.tidy()
+        return held
 
     def ack_many(self, messages: Iterable[StoredMessage]) -> int:
         """Acknowledges messages in one transaction, and gives how many leases were still held."""
-        return self.store.write(lambda transaction: acknowledge(self.store.settler, transaction, messages))
+        held = self.store.write(lambda transaction: acknowledge(self.store.settler, transaction, messages))
+        self.store.tidy()
+        return held
 
     def nack(self, message: StoredMessage, *, delay: float | None = None, error: str | None = None) -> bool:
         """The message failed: it comes again after ``delay`` seconds, by default after the queue's backoff.
@@ -274,7 +280,10 @@ class Queue:
         return upkeep.retry(self.store, id)
 
     def prune(self, older_than: float = 0.0, *, archive: bool = False) -> int:
-        """Deletes what was done ``older_than`` seconds ago or longer, or keeps it as archived; gives how many."""
+        """Deletes what was done ``older_than`` seconds ago or longer, or keeps it as archived; gives how many.
+
+        Also deletes the keys that no message has any more.
+        """
         return upkeep.prune(self.store, microseconds(older_than, "older_than"), archive=archive)
 
     def purge(self) -> int:
@@ -282,7 +291,7 @@ class Queue:
         return upkeep.purge(self.store)
 
     def vacuum(self) -> None:
-        """Gives unused room back to the disk, and forgets keys that no message has."""
+        """Gives unused room back to the disk."""
         upkeep.vacuum(self.store)
 
     def replay(self, start: int | datetime = 1, *, subscription: str | None = None) -> int:

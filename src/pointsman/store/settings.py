@@ -39,6 +39,9 @@ class QueueSettings:
     """Unfinished messages at most; None for as many as the disk holds."""
     dedupe: float = 3600.0
     """For how long a second message of the same id is taken for the first; 0 for not at all."""
+    retention: float | None = 7 * 86_400.0
+    """For how long messages that are done are kept, for ``retry`` and ``replay``; None for until they are pruned. Dead
+    letters and what is archived are always kept."""
     main: Main = "always"
     """Which messages the queue itself keeps for ``pop``: always all, those that no subscription gets, or never any."""
     max_bytes: int = 16 * MEBIBYTE
@@ -47,8 +50,11 @@ class QueueSettings:
     random: Random = chance.random
 
     def __post_init__(self) -> None:
-        for name, least, most in (("lease", 0.001, 1e9), ("dedupe", 0, 1e9), ("busy_timeout", 0, LONGEST_WAIT)):
+        times = (("lease", 0.001, 1e9), ("dedupe", 0, 1e9), ("retention", 0, 1e9), ("busy_timeout", 0, LONGEST_WAIT))
+        for name, least, most in times:
             value = getattr(self, name)
+            if name == "retention" and value is None:
+                continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < most:
                 problem = f"{name} must be a number of seconds from {least} to {most:,.0f}, got {value!r:.100}"
                 raise InputError("bad-setting", problem)

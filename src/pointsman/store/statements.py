@@ -1,8 +1,8 @@
 """Every statement that the queue sends, as static text with parameters.
 
 A test asserts which index each of them uses. Names begin with what they concern; parameters are numbered where one is
-used twice. Those that go over a table are in the sections that say so, or have ``CLEAR`` (the end of a subscription),
-``UNUSED`` (vacuum) or ``FORGET`` (prune) in their names.
+used twice. Those that go over a table are in the sections that say so, or have ``CLEAR`` (the end of a subscription)
+or ``FORGET`` (prune) in their names.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ KEY_KNOW = "INSERT INTO key (text) VALUES (?) ON CONFLICT (text) DO UPDATE SET t
 KEYS_AFTER = "SELECT id, text FROM key WHERE id > ? ORDER BY id LIMIT ?"
 KEYS_IN_RANGE = "SELECT id, text FROM key WHERE text >= ? AND text < ? ORDER BY text LIMIT ?"
 KEY_LAST = "SELECT max(id) FROM key"
-KEYS_UNUSED_DELETE = "DELETE FROM key WHERE id NOT IN (SELECT key FROM message)"
+KEY_DELETE = "DELETE FROM key WHERE id = ?"
 
 # -- messages
 
@@ -82,6 +82,8 @@ MESSAGE_KEYS_AFTER = """
 SELECT m.sequence, m.key, m.priority, k.text FROM message AS m JOIN key AS k ON k.id = m.key
 WHERE m.sequence > ? AND m.sequence <= ? ORDER BY m.sequence LIMIT ?
 """
+MESSAGE_KEYS = "SELECT sequence, key FROM message WHERE sequence > ? ORDER BY sequence LIMIT ?"
+MESSAGE_FIRST = "SELECT min(sequence) FROM message"
 MESSAGE_AT_TIME = "SELECT coalesce(min(sequence), 0) FROM message WHERE time >= ?"
 MESSAGE_DELETE = "DELETE FROM message WHERE sequence = ?"
 ADDRESSED_SET = "INSERT OR REPLACE INTO addressed (sequence, targets) VALUES (?, ?)"
@@ -274,6 +276,7 @@ FINISHED_DELETE = "DELETE FROM finished WHERE sequence = ?"
 FINISHED_OLD = """
 SELECT sequence FROM finished WHERE sequence > ?1 AND archived = 0 AND time <= ?2 ORDER BY sequence LIMIT ?3
 """
+FINISHED_AFTER = "SELECT sequence, time FROM finished WHERE sequence > ? AND archived = 0 ORDER BY sequence LIMIT ?"
 FINISHED_ARCHIVE = "UPDATE finished SET archived = 1 WHERE sequence = ?"
 
 # -- subscriptions and routes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -23,6 +23,7 @@ from pointsman.store.mark import Mark, MarkFile, mark_path, parse_mark
 from pointsman.store.putting import PutSettings, Putter
 from pointsman.store.quick import Quick
 from pointsman.store.request import Operation, Request, Result
+from pointsman.store.retention import Retention
 from pointsman.store.room import Room
 from pointsman.store.settings import QueueSettings
 from pointsman.store.settling import Settler
@@ -86,6 +87,8 @@ class Store:
         self.settler = Settler(self.subscriptions, settings.max_attempts, settings.backoff, settings.random)
         self.taker = Taker(self.file, self.settler)
         self._putting = PutSettings(settings.main, settings.max_bytes, settings.maxsize, int(settings.dedupe * SECOND))
+        kept = None if settings.retention is None else int(settings.retention * SECOND)
+        self.retention = Retention(kept, self._putting.dedupe, settings.clock)
         self.quick = Quick(
             self.writer, settings.clock, self.keys, self.subscriptions, self.taker, self._putting, self._tell
         )
@@ -171,6 +174,12 @@ class Store:
                 self._reader = self._connect_again()
             check_place(self._reader, self.path)
             yield self._reader
+
+    def tidy(self) -> None:
+        """Prunes a little of what was done long ago, if that is due; what fails is left for the next time."""
+        if self.retention.is_due:
+            with suppress(StoreError):
+                self.write(self.retention.step)
 
     def putter(self, transaction: Transaction) -> Putter:
         """What puts messages in this transaction."""

@@ -11,6 +11,7 @@ from pointsman.patterns.pattern import Pattern
 from pointsman.store import lookup, statements
 from pointsman.store.draft import check_number
 from pointsman.store.putting import Target, address, addressed
+from pointsman.store.retention import KeySweep, delete
 from pointsman.store.settling import Leased
 from pointsman.store.subscriptions import MAIN
 from pointsman.store.transaction import SECOND, Transaction
@@ -106,14 +107,22 @@ def _bring_back(store: Store, transaction: Transaction, target: Target, sequence
 
 
 def prune(store: Store, age: int, *, archive: bool, progress: Progress = _unseen) -> int:
-    """Deletes, or archives, what has been done for long."""
-    count, after = 0, 0
-    while True:
+    """Deletes, or archives, what has been done for long; and then the keys that no message has any more."""
+    count, after, is_more = 0, 0, True
+    while is_more:
         found, after = store.write(partial(_prune_page, store, after=after, age=age, archive=archive))
         count += found
         progress(found)
-        if not after:
-            return count
+        is_more = after > 0
+    if count and not archive:
+        _forget_keys(store)
+    return count
+
+
+def _forget_keys(store: Store) -> None:
+    sweep = KeySweep()
+    while not store.write(sweep.step):
+        pass
 
 
 def _prune_page(store: Store, transaction: Transaction, after: int, age: int, *, archive: bool) -> tuple[int, int]:
@@ -121,12 +130,9 @@ def _prune_page(store: Store, transaction: Transaction, after: int, age: int, *,
     if archive:
         transaction.executemany(statements.FINISHED_ARCHIVE, rows)
     else:
-        noticed = transaction.now - int(store.settings.dedupe * SECOND)
-        transaction.executemany(statements.SEEN_ADD, ((row[0], noticed) for row in rows))
-        transaction.executemany(statements.MESSAGE_DELETE, rows)
-        transaction.executemany(statements.FINISHED_DELETE, rows)
-        transaction.executemany(statements.ADDRESSED_DELETE, rows)
-        transaction.execute(statements.SEEN_FORGET, (noticed,))
+        dedupe = int(store.settings.dedupe * SECOND)
+        delete(transaction, rows, dedupe)
+        transaction.execute(statements.SEEN_FORGET, (transaction.now - dedupe,))
     return len(rows), rows[-1][0] if len(rows) == PAGE else 0
 
 
@@ -147,12 +153,7 @@ def purge(store: Store) -> int:
 
 def vacuum(store: Store) -> None:
     """Gives unused room back to the disk."""
-
-    def operation(transaction: Transaction) -> None:
-        transaction.execute(statements.KEYS_UNUSED_DELETE)
-        transaction.keys += 1
-
-    store.write(operation)
+    _forget_keys(store)
     with store.writer.alone() as connection:
         connection.execute(statements.VACUUM)
         connection.execute(statements.CHECKPOINT)
