@@ -45,6 +45,8 @@ class Store:
             self.path = MEMORY if str(path) == MEMORY else os.path.realpath(os.fsdecode(path))
         except ValueError as error:
             raise StoreError("store-not-opened", f"no file can have this name: {error}") from error
+        if self.path != MEMORY and Path(self.path).exists() and not Path(self.path).is_file():
+            raise StoreError("store-not-opened", "it is no regular file", file=self.path)
         self.settings = settings
         self._closed = False
         self._inode: int | None = None
