@@ -337,6 +337,18 @@ CATALOGUE: dict[str, Entry] = {
         "A message is not what was put; the file was changed by something else than Pointsman.",
         "Run pointsman queue doctor on the file, and look at the disk that it is on.",
     ),
+    "store-moved": Entry(
+        "The queue's file was deleted, moved or replaced while it was open. Nothing was written.",
+        "Put the file back with its log, or close the queue and open the one that is there now.",
+    ),
+    "store-linked": Entry(
+        "The queue's file has several names (hard links), each of which would have a log of its own.",
+        "Remove the other names (find DIR -samefile FILE), or make a copy, or a symbolic link.",
+    ),
+    "side-file-refused": Entry(
+        "A file or folder beside the queue's (FILE-mark, FILE-bells) is a link, or of another kind.",
+        "Remove it: the queue makes it anew, and never writes through a link that it did not make.",
+    ),
     "store-lost-tail": Entry(
         "The mark beside the file says that more was committed than the file holds.",
         "Run pointsman queue doctor: it says what is missing. With --repair it takes the file as it is.",

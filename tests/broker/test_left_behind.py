@@ -52,3 +52,15 @@ async def test_the_number_of_a_process_that_came_again_does_not_keep_what_was_le
     (tmp_path / "app.db-bells").mkdir()
     async with Broker(tmp_path / "app.db") as broker:
         assert broker.queue.subscriptions() == []
+
+
+@in_loop
+async def test_a_broker_that_opens_the_file_by_a_link_ends_no_live_subscription(tmp_path: Path) -> None:
+    """Who lives is found by the file, not by the name that it was opened by."""
+    (tmp_path / "link.db").symlink_to(tmp_path / "app.db")
+    async with Broker(tmp_path / "app.db") as broker, broker.subscribe("#") as messages:
+        before = broker.queue.subscriptions()
+        async with Broker(tmp_path / "link.db") as other:
+            assert other.queue.subscriptions() == before
+            await other.publish("orders.new", b"1")
+            assert (await anext(messages)).body == b"1"

@@ -227,3 +227,14 @@ async def test_a_broker_may_be_opened_again(tmp_path: Path) -> None:
     async with broker:
         await until(lambda: len(seen) == 3)
     assert seen == ["a.0", "a.1", "a.2"]
+
+
+@in_loop
+async def test_what_is_published_after_the_file_was_deleted_is_refused(tmp_path: Path) -> None:
+    """Nobody would ever find it."""
+    async with Broker(tmp_path / "app.db") as broker:
+        await broker.publish("orders.new", b"1")
+        (tmp_path / "app.db").unlink()
+        with pytest.raises(StoreError, match="store-moved"):
+            await broker.publish("orders.new", b"2")
+    assert not (tmp_path / "app.db").exists()

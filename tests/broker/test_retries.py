@@ -178,3 +178,38 @@ async def test_a_store_that_fails_while_a_delivery_is_settled_leaves_it_to_its_l
         await broker.advance(30)
         assert seen == [1, 2]
         assert broker.queue.size().done == 1
+
+
+@in_loop
+async def test_a_done_message_that_is_retried_comes_again_to_all_that_had_it() -> None:
+    """To destinations with their routes, and to subscriptions; and to nobody else."""
+    table = RoutingTable.parse("""
+dialect: amqp
+destinations: {billing: {type: handler}, audit: {type: handler}, other: {type: handler}}
+routes:
+  - {name: paid, pattern: "orders.#", destinations: [billing, audit]}
+  - {name: all, pattern: "#", destinations: [audit]}
+""")
+    async with MemoryBroker(table) as broker:
+        seen: list[tuple[str, str]] = []
+        for name in ("billing", "audit", "other"):
+            broker.handler(name)(lambda message, name=name: seen.append((name, message.attempt.route)))
+        broker.on("orders.*", name="on")(lambda message: seen.append(("on", message.attempt.route)))
+        id = (await broker.publish("orders.new")).id
+        await broker.settle()
+        expected = [("audit", "all"), ("audit", "paid"), ("billing", "paid"), ("on", "")]
+        assert sorted(seen, key=str) == expected
+        for _ in range(2):
+            seen.clear()
+            assert broker.queue.retry(id)
+            await broker.settle()
+            assert sorted(seen, key=str) == expected
+            assert broker.queue.status(id) == "done"
+
+
+@in_loop
+async def test_a_message_that_nobody_had_is_not_retried() -> None:
+    """It would go to a line that no broker takes from."""
+    async with MemoryBroker() as broker:
+        id = (await broker.publish("orders.new")).id
+        assert (broker.queue.status(id), broker.queue.retry(id)) == ("done", False)

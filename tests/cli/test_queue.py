@@ -20,6 +20,8 @@ from pointsman.cli.queue_show import start_of, visible
 from pointsman.errors import InputError
 from tests.cli.test_command_line import POINTSMAN, run
 
+BIG = "99999999999999999999"
+
 
 def queue_command(*arguments: object, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """The finished ``pointsman queue``, with its streams as bytes."""
@@ -443,3 +445,31 @@ def test_what_is_shown_is_one_line_that_changes_no_terminal(text: str, data: byt
     assert visible(text).isprintable()
     assert start_of(data).isprintable()
     assert len(start_of(data)) <= 48
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["pop", "--lease", BIG], ["peek", "-n", BIG], ["tail", "-n", BIG], ["tail", "--from", BIG],
+        ["tail", "-f", "--from", BIG], ["dead", "--limit", BIG], ["prune", "--older-than", BIG],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_number_beyond_64_bits_is_a_mistake_and_no_traceback(filled: Path, arguments: list[str]) -> None:
+    """Nothing is done, and it ends with 2."""
+    command, *options = arguments
+    result = queue_command(command, filled, *options)
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert b"Traceback" not in result.stderr
+    assert b"error" in result.stderr
+
+
+def test_a_message_that_was_put_before_is_told_of(file: Path, tmp_path: Path) -> None:
+    """On the standard error stream; the ids are printed as ever."""
+    assert queue_command("put", file, "a", "x", "--id", "one").stderr == b""
+    again = queue_command("put", file, "a", "y", "--id", "one")
+    assert (again.returncode, again.stdout) == (0, b"one\n")
+    assert again.stderr == b"one: not put again: a message of this id was put before\n"
+    (tmp_path / "more.jsonl").write_text('{"subject": "a", "id": "one"}\n{"subject": "a", "id": "two"}\n')
+    more = queue_command("put", file, "-m", tmp_path / "more.jsonl")
+    assert (more.stdout, more.stderr.count(b"\n")) == (b"one\ntwo\n", 1)

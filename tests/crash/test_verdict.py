@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from pointsman.store.mark import MarkFile, mark_path
+from pointsman.store.mark import MarkFile
 from pointsman.store.queue import Queue
 from tests.crash.consistency import inconsistencies
 from tests.crash.journal import Journal, Line, read_journal
@@ -92,7 +92,7 @@ def test_a_mark_ahead_of_the_file_is_noticed(tmp_path: Path) -> None:
     """More in the mark than in the file means that something was lost."""
     with Queue(tmp_path / "queue.db") as queue:
         queue.put(b"one")
-    mark = MarkFile(mark_path(tmp_path / "queue.db"))
+    mark = MarkFile(tmp_path / "queue.db")
     mark.write(1000, 1000)
     mark.close()
     assert any("the mark is ahead" in wrong for wrong in inconsistencies(tmp_path / "queue.db"))

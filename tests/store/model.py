@@ -23,6 +23,8 @@ class Message:
     expires_at: float | None
     finished: str | None = None
     finished_at: float = 0.0
+    addressed: tuple[tuple[str, Pattern | None], ...] = ()
+    """To whom it went; a subscription of the same name that was made later is another one."""
 
 
 @dataclass
@@ -78,6 +80,7 @@ class Model:
         self.messages[self._last] = message
         if given:
             self._ids[id] = now
+        message.addressed = tuple((name, self.subscriptions.get(name)) for name in targets)
         for name in targets:
             delivery = Delivery(message, name, "delayed" if delay else "ready", now + delay)
             self.deliveries[name, message.sequence] = delivery
@@ -176,8 +179,10 @@ class Model:
                 each.status = "ready"
                 moved += 1
         if not moved and self.messages[sequence].finished:
-            self._bring_back(self.messages[sequence], MAIN)
-            moved += 1
+            for name, pattern in self.messages[sequence].addressed:
+                if self.subscriptions.get(name) is pattern:
+                    self._bring_back(self.messages[sequence], name)
+                    moved += 1
         return moved > 0
 
     def prune(self, older_than: float, *, archive: bool) -> int:
@@ -209,6 +214,8 @@ class Model:
             and (pattern is None or pattern.matches(each.key))
         ]
         for each in found:
+            if not any(name == subscription and known is pattern for name, known in each.addressed):
+                each.addressed += ((subscription, pattern),)
             self._bring_back(each, subscription)
         return len(found)
 

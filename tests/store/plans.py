@@ -127,6 +127,12 @@ SEEKS: dict[str, tuple[str, ...]] = {
     "DEAD_ANY": ("SEARCH dead USING PRIMARY KEY (sequence=?)",),
     "FINISHED_FIND": ("SEARCH finished USING INTEGER PRIMARY KEY (rowid=?)",),
     "FINISHED_DELETE": ("SEARCH finished USING INTEGER PRIMARY KEY (rowid=?)",),
+    "KEY_DELETE": ("SEARCH key USING INTEGER PRIMARY KEY (rowid=?)",),
+    "MESSAGE_KEYS": ("SEARCH message USING INTEGER PRIMARY KEY (rowid>?)",),
+    "MESSAGE_FIRST": ("SEARCH message",),
+    "ADDRESSED_FIND": ("SEARCH addressed USING INTEGER PRIMARY KEY (rowid=?)",),
+    "ADDRESSED_DELETE": ("SEARCH addressed USING INTEGER PRIMARY KEY (rowid=?)",),
+    "FINISHED_AFTER": ("SEARCH finished USING INTEGER PRIMARY KEY (rowid>?)",),
     "FINISHED_OLD": ("SEARCH finished USING INTEGER PRIMARY KEY (rowid>?)",),
     "FINISHED_ARCHIVE": ("SEARCH finished USING INTEGER PRIMARY KEY (rowid=?)",),
     "SUBSCRIPTION_BY_NAME": ("SEARCH subscription USING INDEX sqlite_autoindex_subscription_1 (name=?)",),
@@ -146,14 +152,13 @@ SEEKS: dict[str, tuple[str, ...]] = {
 SCANS: dict[str, tuple[str, tuple[str, ...]]] = {
     "ANY_TABLE": ("one row of the list of tables", ("SCAN sqlite_schema",)),
     "CONTROL_FILE": ("a table of one row", ("SCAN control",)),
-    "KEYS_UNUSED_DELETE": (
-        "goes over all keys, when the file is vacuumed",
-        (
-            "SCAN key",
-            "LIST SUBQUERY 1",
-            "SCAN message",
-            "CREATE BLOOM FILTER",
-        ),
+    "SUBSCRIPTION_COUNT": (
+        "goes over the subscriptions, when one was made, changed or ended",
+        ("SCAN subscription USING COVERING INDEX subscription_by_version",),
+    ),
+    "SUBSCRIPTION_IDS": (
+        "goes over the subscriptions, when one has ended",
+        ("SCAN subscription USING COVERING INDEX subscription_by_version",),
     ),
     "SEEN_FORGET": ("goes over the ids of what was pruned, when something is pruned", ("SCAN seen",)),
     "LEASED_TAKE_MANY": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pointsman.store.draft import Draft
 from pointsman.store.queue import Queue
 from tests.store.clock import Clock
 from tests.store.conftest import Open
@@ -19,6 +20,17 @@ def test_a_message_of_a_known_id_is_not_put_again(queue: Queue) -> None:
     assert queue.put(b"first", "a", id="x") == queue.put(b"second", "b", id="x") == "x"
     assert [message.data for message in queue.pop_many(9)] == [b"first"]
     assert queue.unfinished == 1
+
+
+def test_put_says_whether_the_message_was_there_already(queue: Queue) -> None:
+    """By the id that it gives; so do put_many and an outbox, in which an id is there twice, too."""
+    ids = [queue.put(data=b"1", key="a", id="x"), queue.put(data=b"2", key="b", id="x"), queue.put(data=b"3", key="a")]
+    ids += queue.put_many([Draft(b"4", id="y"), Draft(b"5", id="y"), (b"6", "a"), Draft(b"7", id="x")])
+    with queue.transaction() as outbox:
+        ids += [outbox.put(data=b"8", key="a", id="z"), outbox.put(data=b"9", key="a", id="z")]
+    assert [id.duplicate for id in ids] == [False, True, False, False, True, False, True, False, True]
+    assert [str(id) for id in ids if id.duplicate] == ["x", "y", "x", "z"]
+    assert [message.data for message in queue.pop_many(9)] == [b"1", b"3", b"4", b"6", b"8"]
 
 
 def test_a_message_is_known_whatever_became_of_it(queue: Queue, clock: Clock) -> None:

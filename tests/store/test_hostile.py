@@ -106,18 +106,30 @@ def test_fields_of_any_type_are_taken_or_refused(data: Any, key: Any, priority: 
         assert isinstance(one, PointsmanError) or not isinstance(short, PointsmanError)
 
 
-@given(pattern=anything, key=texts, dialect=st.sampled_from(DIALECTS))
+def joined(pattern: Any, separator: str) -> Any:
+    """The text of a pattern that is given as its segments; anything else as it is."""
+    is_segments = isinstance(pattern, list | tuple) and all(
+        isinstance(each, str) and separator not in each for each in pattern
+    )
+    return separator.join(pattern) if is_segments else pattern
+
+
+@given(pattern=anything | st.lists(texts, max_size=3), key=texts, dialect=st.sampled_from(DIALECTS))
 @example(pattern="a" * 10_000_000, key="a", dialect="nats")
 @example(pattern="#.#.#.#.#.a.#.#.#", key="a.a.a.a", dialect="amqp")
 def test_a_pattern_is_judged_by_pattern_or_refused(pattern: Any, key: str, dialect: str) -> None:
     """Whether it is asked for ad hoc, is peeked for, or is subscribed to."""
     with Queue(":memory:", dialect=dialect) as queue:
         stored = attempted(lambda: queue.put(b"1", key))
-        expected = attempted(lambda: Pattern(pattern, dialect).matches(key))
+        text = joined(pattern, queue.store.dialect.separator)
+        expected = attempted(lambda: Pattern(text, dialect).matches(key))
         if isinstance(expected, SubjectError):
             assert isinstance(stored, PointsmanError)
             return
         popped = attempted(lambda: queue.peek(pattern) and queue.pop(pattern))
+        if text == "":
+            assert bool(popped) != isinstance(stored, PointsmanError)
+            return
         if isinstance(expected, PointsmanError):
             assert isinstance(popped, PointsmanError) or pattern is None
             assert isinstance(attempted(lambda: queue.subscribe("name", pattern)), PointsmanError) or pattern is None

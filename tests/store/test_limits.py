@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from pointsman.errors import InputError, MessageError, PatternError, StoreError
 from pointsman.store.draft import LONGEST, LONGEST_ID, MAX_METADATA
 from pointsman.store.queue import Queue
+from pointsman.store.settling import Backoff
 from tests.store.conftest import Open
 
 
@@ -128,3 +130,55 @@ def test_durability_is_what_sqlite_is_told(open_file: Open) -> None:
         queue = open_file(durability=durability)
         assert queue.store.writer.connection.pragma("synchronous") == level
         assert queue.store.writer.connection.pragma("journal_mode") == "wal"
+
+
+BIG = 99999999999999999999
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"max_attempts": BIG}, {"maxsize": BIG}, {"max_bytes": BIG}, {"lease": BIG}, {"dedupe": BIG},
+        {"busy_timeout": 3_000_000}, {"backoff": Backoff(BIG, 2, 3)}, {"backoff": Backoff(1, 1e308, 1e308)},
+        {"backoff": Backoff(float("nan"), 2, 3)}, {"backoff": None}, {"backoff": (1, 2, 3)}, {"main": "\0"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_setting_beyond_what_can_be_held_is_refused(settings: dict[str, Any]) -> None:
+    """When the queue is opened, not when it is first used."""
+    with pytest.raises(InputError, match="bad-setting"):
+        Queue(":memory:", **settings)
+
+
+@pytest.mark.parametrize("number", [BIG, 1 << 63, -1, -BIG, True, 1.5, "1"])
+def test_a_number_beyond_64_bits_or_below_0_is_refused(queue: Queue, number: Any) -> None:
+    """Wherever one is asked for."""
+    calls: list[Callable[[], object]] = [
+        lambda: queue.pop_many(number),
+        lambda: queue.peek(count=number),
+        lambda: queue.messages(number),
+        lambda: queue.messages(0, number),
+        lambda: queue.dead_letters(limit=number),
+        lambda: queue.dead_letters(after=number),
+        lambda: queue.replay(number),
+        lambda: queue.subscribe("a", "#", start=number),
+        lambda: queue.subscribe("b", "#", max_attempts=number),
+    ]
+    for call in calls:
+        with pytest.raises(InputError, match="bad-setting"):
+            call()
+    assert queue.subscriptions() == []
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800"])
+def test_a_path_that_no_file_can_have_is_refused(path: str) -> None:
+    """By the project's error."""
+    with pytest.raises(StoreError, match="store-not-opened"):
+        Queue(path)
+
+
+def test_what_is_no_id_is_the_id_of_no_message(queue: Queue) -> None:
+    """Whatever it is."""
+    for id in (7, None, "\0", "\ud800", "x" * 300):
+        assert (queue.get(id), queue.status(id), queue.retry(id)) == (None, None, False)  # type: ignore[arg-type]
+        assert queue.requeue([id]) == 0  # type: ignore[list-item]

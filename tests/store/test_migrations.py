@@ -161,3 +161,23 @@ def test_the_dialect_of_the_keys_is_that_of_the_file(open_file: Open) -> None:
     with pytest.raises(StoreError, match="store-mismatch"):
         open_file(dialect="nats")
     assert queue.put(b"2", "a/b")
+
+
+def test_a_file_of_version_4_loses_the_rows_of_ended_subscriptions_and_no_other(older: Path) -> None:
+    """What is in it is delivered and retried as before; a new subscription gets a number that none had."""
+    connection = apsw.Connection(str(older))
+    connection.execute("DROP TABLE addressed")
+    row = "INSERT INTO subscription (id, name, pattern, dialect, version, gone) VALUES (2, ?, '#', 'amqp', 3, 1)"
+    connection.execute(row, ("ended\0002",))
+    connection.execute("UPDATE control SET subscriptions = 3")
+    connection.pragma("user_version", 4)
+    connection.close()
+    with Queue(older) as queue:
+        assert [each.name for each in queue.subscriptions()] == ["all"]
+        assert queue.subscribe("ended", "#").id == 4
+        for name in (None, "all"):
+            queue.ack_many(queue.pop_many(9, subscription=name))
+        assert queue.status("one") == "done"
+        assert queue.retry("one")
+        assert queue.size("").ready == 1
+    assert looked_at(older, "SELECT id FROM subscription ORDER BY id") == [(0,), (1,), (4,)]

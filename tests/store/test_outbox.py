@@ -72,7 +72,7 @@ def test_a_refused_message_leaves_the_rest_of_the_transaction_alone(shop: Queue,
     with shop.transaction() as outbox:
         outbox.put(b"1", "a")
         with pytest.raises(PointsmanError):
-            outbox.put(routing_key="b", **refused)  # type: ignore[arg-type]
+            outbox.put(key="b", **refused)  # type: ignore[arg-type]
         outbox.put(b"2", "b")
     assert data(shop) == [b"1", b"2"]
     assert shop.unfinished == 2

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pointsman.errors import InputError, PatternError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import asking
 from pointsman.store.queue import Queue
@@ -17,7 +19,7 @@ from tests.store.clock import Clock
 from tests.store.conftest import Open
 
 PATTERNS = (
-    "#", "*", "a.#", "a.*", "#.3", "*.b.#", "a.b.7", "nothing.here", "#.b.#", "a.*.1", "#.0.#.#", "", "*.*", "b.b.b",
+    "#", "*", "a.#", "a.*", "#.3", "*.b.#", "a.b.7", "nothing.here", "#.b.#", "a.*.1", "#.0.#.#", "*.*", "b.b.b",
 )  # fmt: skip
 
 
@@ -151,12 +153,28 @@ def test_more_patterns_than_are_remembered_are_answered(queue: Queue) -> None:
 
 
 def test_a_pattern_takes_from_the_queue_itself_only(queue: Queue) -> None:
-    """What a subscription has is not touched by it."""
+    """What a subscription has is not touched by it, also when that has the same pattern."""
     queue.subscribe("all", "#")
+    queue.subscribe("same", "a.*")
+    queue.put_many((str(number), "a.b") for number in range(5))
+    first = queue.pop("a.*")
+    assert first is not None
+    following = queue.ack_and_pop(first, "a.*")
+    assert following is not None
+    assert [first.data, following.data, *(message.data for message in queue.pop_many(2, "a.*"))] == list("0123")
+    assert [message.data for message in queue.peek("a.*", count=9)] == ["4"]
+    assert [message.data for message in queue.consume("a.*", wait=0)] == ["4"]
+    assert (queue.pop("a.*"), queue.peek("a.*")) == (None, [])
+    for name in ("all", "same"):
+        assert [message.data for message in queue.pop_many(9, subscription=name)] == list("01234")
+
+
+def test_with_no_main_line_a_pattern_takes_nothing(open_queue: Open) -> None:
+    """A queue that keeps nothing for itself gives nothing of what its subscriptions have."""
+    queue = open_queue(main="never")
+    queue.subscribe("same", "a.*")
     queue.put(b"1", "a.b")
-    assert queue.pop("a.*") is not None
-    assert queue.pop("a.*") is None
-    assert queue.pop(subscription="all") is not None
+    assert (queue.pop("a.*"), queue.size("same").ready) == (None, 1)
 
 
 def test_expired_messages_are_passed_over(queue: Queue, clock: Clock) -> None:
@@ -176,7 +194,53 @@ def test_a_literal_pattern_is_that_key(queue: Queue) -> None:
     keys = ["a%b", "a_b", "axb", "a'b", "a", "", "A"]
     queue.put_many((key, key) for key in keys)
     for key in keys:
-        assert [message.data for message in queue.pop_many(9, key)] == [key]
+        assert [message.data for message in queue.pop_many(9, Pattern(key, "amqp"))] == [key]
+
+
+def test_an_empty_text_asks_for_every_message(queue: Queue) -> None:
+    """As no pattern does; only an empty pattern that is given parsed asks for the empty key."""
+    queue.put_many((str(number), key) for number, key in enumerate(["a.b", "", "c", "d.e", "f", "g"]))
+    assert [message.data for message in queue.peek("", count=9)] == list("012345")
+    first = queue.pop("")
+    assert first is not None
+    assert first.data == "0"
+    following = queue.ack_and_pop(first, "")
+    assert following is not None
+    assert following.data == "1"
+    assert [message.data for message in queue.pop_many(2, [])] == ["2", "3"]
+    assert [message.data for message in queue.consume("", wait=0)] == ["4", "5"]
+    queue.nack(following, delay=0)
+    queue.put("6", "h")
+    assert [message.data for message in queue.pop_many(9, Pattern("", "amqp"))] == ["1"]
+
+
+def test_a_pattern_may_be_given_as_its_segments(queue: Queue) -> None:
+    """As a key may, wherever a pattern is taken; each segment is one."""
+    queue.put_many((key, key) for key in ["a.x", "b.x", "a.y", "a.z", "a.w", "a.v"])
+    asked = ["a", "*"]
+    assert [message.data for message in queue.peek(asked, count=9)] == ["a.x", "a.y", "a.z", "a.w", "a.v"]
+    first = queue.pop(asked)
+    assert first is not None
+    following = queue.ack_and_pop(first, asked)
+    assert following is not None
+    assert [first.data, following.data] == ["a.x", "a.y"]
+    assert [message.data for message in queue.pop_many(2, ("a", "#"))] == ["a.z", "a.w"]
+    assert [message.data for message in queue.consume(asked, wait=0)] == ["a.v"]
+    assert queue.subscribe("a", asked).pattern == "a.*"
+    for wrong in (["a.b"], ["a", 1], b"a", 7):
+        with pytest.raises(PatternError):
+            queue.pop(wrong)  # type: ignore[arg-type]
+        with pytest.raises(PatternError):
+            queue.subscribe("wrong", wrong)  # type: ignore[arg-type]
+
+
+def test_a_pattern_and_a_subscription_are_not_asked_for_together(queue: Queue) -> None:
+    """A subscription has a pattern already, so one of the two would be ignored."""
+    queue.subscribe("all", "#")
+    with pytest.raises(InputError, match="bad-usage"):
+        queue.pop("a.*", subscription="all")
+    with pytest.raises(InputError, match="bad-usage"):
+        queue.peek("a.*", subscription="all")
 
 
 def test_a_pattern_may_be_given_parsed(queue: Queue) -> None:
@@ -201,3 +265,15 @@ def test_the_index_by_key_is_made_for_who_needs_it(open_file: Open) -> None:
     queue.pop("a.*")
     assert indexes() == ["ready_by_key"]
     assert open_file().pop("b.*") is None
+
+
+def test_a_wildcard_of_another_dialect_is_an_error_unless_the_dialect_was_chosen(tmp_path: Path) -> None:
+    """A queue has amqp's keys unless it is told, where ``>`` would match nothing, in silence."""
+    with Queue(tmp_path / "own.db") as queue:
+        for call in (queue.pop, queue.peek, lambda pattern: queue.subscribe("all", pattern)):
+            with pytest.raises(PatternError, match="'>' is a wildcard in nats"):
+                call("orders.>")
+    with Queue(tmp_path / "chosen.db", dialect="nats") as queue:
+        queue.put(b"x", "orders.new")
+        assert queue.pop("orders.#") is None
+        assert queue.pop("orders.>") is not None

@@ -81,7 +81,10 @@ def test_both_ways_give_and_leave_the_same(steps: list[str], subscribed: bool) -
     outcomes = []
     for quick in (True, False):
         clock = Clock()
-        with pytest.MonkeyPatch.context() as patch, Queue(":memory:", clock=clock, lease=10, max_attempts=2) as queue:
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            Queue(":memory:", clock=clock, lease=10, max_attempts=2, retention=None) as queue,
+        ):
             if not quick:
                 for name in ("put", "take", "done"):
                     patch.setattr(Quick, name, lambda *_: None)

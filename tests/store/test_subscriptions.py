@@ -10,9 +10,9 @@ from pointsman.store.queue import Queue
 from tests.store.conftest import Open
 
 
-def data(queue: Queue, name: str | None = None, pattern: str | None = None) -> list[bytes | str]:
+def data(queue: Queue, name: str | None = None) -> list[bytes | str]:
     """What can be popped, popped."""
-    return [message.data for message in queue.pop_many(1000, pattern, subscription=name)]
+    return [message.data for message in queue.pop_many(1000, subscription=name)]
 
 
 def test_each_subscription_gets_a_copy_of_what_matches(queue: Queue) -> None:
@@ -100,26 +100,6 @@ def test_a_name_is_a_text_that_can_be_stored(queue: Queue, name: str) -> None:
     with pytest.raises(InputError, match="bad-setting"):
         queue.subscribe(name, "#")
     assert queue.subscriptions() == []
-
-
-def test_the_pattern_of_a_subscription_stands_for_it(queue: Queue) -> None:
-    """For the first that has it, and for the next when that one ends."""
-    queue.subscribe("first", "a.#")
-    queue.subscribe("second", "a.#")
-    queue.put(b"1", "a.b")
-    assert data(queue, pattern="a.#") == [b"1"]
-    assert queue.size("first").leased == 1
-    queue.unsubscribe("first")
-    assert data(queue, pattern="a.#") == [b"1"]
-    assert queue.size("second").leased == 1
-    queue.subscribe("third", "a.#")
-    queue.unsubscribe("third")
-    queue.put(b"2", "a.b")
-    assert data(queue, pattern="a.#") == [b"2"]
-    assert queue.size("second").leased == 2
-    queue.unsubscribe("second")
-    assert data(queue, pattern="a.#") == [b"1", b"2"]
-    assert queue.size("").leased == 2
 
 
 @pytest.mark.parametrize(

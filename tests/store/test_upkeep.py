@@ -203,3 +203,44 @@ def test_size_is_of_one_subscription_or_of_all(queue: Queue) -> None:
     assert (queue.size("").ready, queue.size("a").ready) == (2, 1)
     with pytest.raises(StoreError, match="no-subscription"):
         queue.size("nobody")
+
+
+def test_a_done_message_is_retried_for_all_that_had_it(queue: Queue) -> None:
+    """For the queue itself and its subscriptions; not for one that came later, nor for one that has ended."""
+    for name in ("first", "second", "ended"):
+        queue.subscribe(name, "a.#")
+    id = queue.put(b"1", "a.b")
+    queue.subscribe("later", "a.#")
+    names = (None, "first", "second", "ended")
+    queue.ack_many([message for name in names for message in queue.pop_many(9, subscription=name)])
+    assert queue.status(id) == "done"
+    queue.unsubscribe("ended")
+    queue.subscribe("ended", "a.#")
+    for _ in range(2):
+        assert queue.retry(id)
+        assert queue.unfinished == 1
+        found = {name: queue.pop_many(9, subscription=name) for name in (*names, "later")}
+        assert {name: len(each) for name, each in found.items()} == {
+            None: 1, "first": 1, "second": 1, "ended": 0, "later": 0,
+        }  # fmt: skip
+        assert queue.ack_many(message for each in found.values() for message in each) == 3
+        assert (queue.status(id), queue.unfinished) == ("done", 0)
+
+
+def test_a_message_that_went_to_nobody_or_whose_subscriptions_have_ended_is_not_retried(open_queue: Open) -> None:
+    """False says that nothing will come of it."""
+    queue = open_queue(main="never")
+    queue.subscribe("all", "a.#")
+    nobody, ended = queue.put(b"1", "b"), queue.put(b"2", "a")
+    queue.ack_many(queue.pop_many(9, subscription="all"))
+    queue.unsubscribe("all")
+    assert (queue.status(nobody), queue.status(ended)) == ("done", "done")
+    assert (queue.retry(nobody), queue.retry(ended)) == (False, False)
+    assert queue.size().ready == 0
+
+
+def test_what_a_subscription_without_a_pattern_never_had_is_not_replayed_for_it(queue: Queue) -> None:
+    """Nobody but the broker knows what is for it."""
+    queue.subscribe("inbox", None)
+    queue.put(b"1", "a")
+    assert queue.replay(subscription="inbox") == 0

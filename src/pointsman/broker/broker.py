@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,12 +21,11 @@ from pointsman.broker.subscription import BrokerSubscription
 from pointsman.broker.subscriptions import BrokerSubscriptions
 from pointsman.errors import InputError, StoreError
 from pointsman.message import Message
-from pointsman.patterns.foreign import find_foreign_wildcard
+from pointsman.patterns.foreign import check_wildcards
 from pointsman.store.queue import Queue
 from pointsman.store.stored import Sizes
 from pointsman.table.routing_table import RoutingTable
 
-LOG = logging.getLogger("pointsman.broker")
 Ack = Literal["auto", "manual"]
 
 
@@ -266,11 +264,7 @@ class Broker:
     def _text(self, pattern: str | Sequence[str]) -> str:
         """The pattern as a text. Raises ``PatternError`` (``foreign-wildcard``) unless the dialect was chosen."""
         text = pattern if isinstance(pattern, str) else self.table.dialect.separator.join(pattern)
-        foreign = find_foreign_wildcard(text, self.table.dialect)
-        if foreign is not None and not self._dialect_is_chosen:
-            raise foreign.as_error(text)
-        if foreign is not None:
-            LOG.warning("the pattern %r: %s", text, foreign.problem)
+        check_wildcards(text, self.table.dialect, chosen=self._dialect_is_chosen)
         return text
 
     def _message(self, subject: str | Sequence[str] | Message, body: Body, fields: Mapping[str, Any]) -> Message:

@@ -129,3 +129,4 @@ class Runtime:
 
     def _expire(self, transaction: Transaction) -> None:
         expire(transaction, self.queue.store, self.table, self.publisher)
+        self.queue.store.retention.step(transaction)

@@ -42,11 +42,9 @@ def import_database(
     SOURCE is only read. An import that was broken off goes on where it was when it is started again. Ends with 0, or
     with 1 if what was taken over does not add up with what SOURCE holds.
     """
-    from pointsman.store.importing.legacy import translate_all
     from pointsman.store.importing.run import import_database as run
 
-    translations = translate_all([*(pattern or ()), *_lines(patterns)])
-    used, segmented, total = _used(source, table, kind, translations)
+    translations, used, segmented, total = _translated(source, table, kind, [*(pattern or ()), *_lines(patterns)])
     reached = 0
     with open_queue(queue, new=True, dialect=dialect) as taking, shown(source.name, total) as advance:
 
@@ -74,18 +72,20 @@ def _lines(path: Path | None) -> list[str]:
         raise InputError("no-file", f"the patterns cannot be read: {error}", file=str(path)) from error
 
 
-def _used(
-    source: Path, table: str | None, kind: str, translations: list[LegacyTranslation]
-) -> tuple[list[Usage], bool, int]:
-    """What each pattern takes of the messages, whether the old queue matched word by word, and how many there are."""
+def _translated(
+    source: Path, table: str | None, kind: str, patterns: list[str]
+) -> tuple[list[LegacyTranslation], list[Usage], bool, int]:
+    """What each pattern is now, and what it takes; whether the old queue matched word by word; how many messages."""
+    from pointsman.store.importing.legacy import translate_all
     from pointsman.store.importing.opening import opened
     from pointsman.store.importing.source import Source
     from pointsman.store.importing.usage import usage
 
     with opened(source) as database:
         found = Source(database, table, kind)
-        used = usage(translations, found.topics()) if translations else []
-        return used, found.segmented, sum(found.counts().values())
+        translations = translate_all(patterns, segmented=found.segmented)
+        used = usage(translations, found.topics(), segmented=found.segmented) if translations else []
+        return translations, used, found.segmented, sum(found.counts().values())
 
 
 def _show(report: ImportReport, queue: Path) -> None:
@@ -122,4 +122,4 @@ def _show_patterns(translations: list[LegacyTranslation], used: list[Usage], seg
         if each.zato is not None and each.differences:
             typer.echo(f"    just the old meaning, in the dialect zato: {each.zato}")
     if translations and segmented:
-        typer.echo("\nThis MiniQ matched word by word: patterns that were written for it are amqp already.")
+        typer.echo("\nThis MiniQ matched word by word: its patterns are amqp already, and stay as they are.")

@@ -70,6 +70,10 @@ def dead(
     json: AsJson = False,
 ) -> None:
     """Show the dead letters: what was given up, and why."""
+    from pointsman.store.draft import check_number
+
+    if limit is not None:
+        check_number(limit, "--limit")
     table = Table(DEAD_COLUMNS)
     with open_queue(file) as queue:
         letters = islice(_letters(queue, subscription), limit)

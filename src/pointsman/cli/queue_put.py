@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from pointsman.cli.queue_open import open_queue, read_duration
-from pointsman.cli.queue_show import visible, write_text
+from pointsman.cli.queue_show import tell_duplicates, visible, write_text
 from pointsman.errors import InputError, StoreError
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def put(
 ) -> None:
     """Put a message, or many, and print the ids.
 
-    An id is printed when its message is on disk. Many are put 1,000 in each transaction.
+    An id is printed when its message is on disk. Many are put 1,000 in each transaction. Messages whose ids were put
+    before are not put again, which is told on the standard error stream.
     """
     from pointsman.cli.queue_put_many import put_lines, put_messages
     from pointsman.store.draft import Draft
@@ -72,6 +73,7 @@ def _put_one(queue: Queue, data: str | None, draft: Draft) -> None:
         raise StoreError("too-large", f"the data is longer than {limit:,} bytes")
     given = queue.put_many([draft._replace(data=read)])
     write_text(visible(given[0]))
+    tell_duplicates(given)
 
 
 def _input(data: str | None) -> BinaryIO:

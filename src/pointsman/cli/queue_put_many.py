@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from pointsman.cli.queue_progress import shown
-from pointsman.cli.queue_show import visible, write_text
+from pointsman.cli.queue_show import tell_duplicates, visible, write_text
 from pointsman.errors import PointsmanError, StoreError
 from pointsman.message import Message
 from pointsman.patterns.subject import Subject
-from pointsman.store.draft import Draft
+from pointsman.store.draft import Draft, PutId
 from pointsman.store.queue import Queue
 from pointsman.store.stored import write_envelope
 from pointsman.store.transaction import Transaction
@@ -63,10 +63,11 @@ def _put_all(queue: Queue, name: str, total: int | None, entries: Iterator[Entry
         for group in _groups(entries):
             ids = queue.store.write(partial(_put_group, queue, name, group))
             write_text("\n".join(map(visible, ids)))
+            tell_duplicates(ids)
             advance(sum(entry.size for entry in group))
 
 
-def _put_group(queue: Queue, name: str, group: list[Entry], transaction: Transaction) -> list[str]:
+def _put_group(queue: Queue, name: str, group: list[Entry], transaction: Transaction) -> list[PutId]:
     putter = queue.store.putter(transaction)
     ids = []
     for entry in group:

@@ -17,6 +17,7 @@ from pointsman.errors import InputError
 from pointsman.text.timestamp import format_timestamp
 
 if TYPE_CHECKING:
+    from pointsman.store.draft import PutId
     from pointsman.store.stored import StoredMessage
 
 WIDEST = 48
@@ -98,6 +99,13 @@ def write_text(text: str) -> None:
     """Writes lines to the standard output, above a bar that may be shown there; raises as ``write`` does."""
     with _checked_output():
         typer.echo(text)
+
+
+def tell_duplicates(ids: Sequence[PutId]) -> None:
+    """Says on the standard error stream which messages were not put, as they had been before."""
+    for id in ids:
+        if id.duplicate:
+            typer.echo(f"{visible(id)}: not put again: a message of this id was put before", err=True)
 
 
 def discard_output() -> None:

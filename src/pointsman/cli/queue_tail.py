@@ -44,7 +44,11 @@ def tail(
     The last 10, or --count; with --from, all from there on; with --follow, those that are put from now on.
     """
     from pointsman.patterns.pattern import Pattern
+    from pointsman.store.draft import check_number
 
+    for name, number in (("--count", count), ("--from", start)):
+        if number is not None:
+            check_number(number, name)
     table = Table(MESSAGE_COLUMNS, head=False)
     with open_queue(file) as queue, _until_nobody_reads():
         asked = None if pattern is None else Pattern(pattern, queue.store.dialect)

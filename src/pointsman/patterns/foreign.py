@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from typing import NamedTuple
 
 from pointsman.errors import PatternError
 from pointsman.patterns.dialect import DIALECTS, Dialect
+
+LOG = logging.getLogger("pointsman.patterns")
 
 
 class ForeignWildcard(NamedTuple):
@@ -42,3 +45,13 @@ def find_foreign_wildcard(text: str, dialect: Dialect) -> ForeignWildcard | None
                 return ForeignWildcard(token, column, other.name, problem)
             column += len(token) + 1
     return None
+
+
+def check_wildcards(text: str, dialect: Dialect, *, chosen: bool) -> None:
+    """Warns of a wildcard of another dialect. Raises ``PatternError`` unless the dialect was ``chosen`` explicitly."""
+    foreign = find_foreign_wildcard(text, dialect)
+    if foreign is None:
+        return
+    if not chosen:
+        raise foreign.as_error(text)
+    LOG.warning("the pattern %r: %s", text, foreign.problem)

@@ -12,11 +12,16 @@ import contextlib
 import errno
 import os
 import select
+import stat
 import tempfile
 import time
 from itertools import count
 from pathlib import Path
 from typing import Protocol
+
+from pointsman.errors import StoreError
+from pointsman.store.connection import MOVED
+from pointsman.store.side_file import take_after
 
 LONGEST = 1.0
 """Seconds that one wait takes at most."""
@@ -26,7 +31,7 @@ class Board(Protocol):
     """Where it is said that somebody has begun to wait."""
 
     @property
-    def waiting(self) -> bytes | memoryview:
+    def waiting(self) -> bytes:
         """Other bytes whenever somebody has."""
 
     def announce(self) -> None:
@@ -47,11 +52,12 @@ class OwnBoard:
 class Listener:
     """The place of one who waits; ``fileno`` is readable once the bell has rung."""
 
-    def __init__(self, path: Path, bell: Bell) -> None:
+    def __init__(self, path: Path, bell: Bell, like: os.stat_result) -> None:
         self._path = path
         self._bell = bell
         self._process = os.getpid()
         os.mkfifo(path, 0o600)
+        take_after(path, like)
         # For writing too, so that it is not at its end whenever nobody else has it open.
         self._descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
@@ -98,20 +104,32 @@ class Bell:
             self._folder = Path(self._own.name)
         else:
             self._folder = Path(f"{database}-bells")
+        self._like = self._folder if database is None else Path(database)
+        """What new pipes take their mode from."""
         self._listeners: list[Listener] = []
         self._pipes: dict[str, int] = {}
         self._seen: bytes | None = None
         self._numbers = count()
 
     def listen(self) -> Listener:
-        """A new place to wait at."""
+        """A new place to wait at.
+
+        Raises ``StoreError``: ``side-file-refused`` if the folder is none, or a link, and ``store-moved``.
+        """
+        try:
+            like = self._like.stat()
+        except FileNotFoundError:
+            raise StoreError("store-moved", MOVED, file=str(self._like)) from None
         path = self._folder / f"{os.getpid()}-{id(self):x}-{next(self._numbers)}"
         while True:
             with contextlib.suppress(FileExistsError):
                 self._folder.mkdir(mode=0o700)
+                take_after(self._folder, like, execute=True)
             # Another process may have removed the folder again, as nobody waited there.
             with contextlib.suppress(FileNotFoundError):
-                listener = Listener(path, self)
+                if not stat.S_ISDIR(self._folder.lstat().st_mode):
+                    raise StoreError("side-file-refused", "it is no folder, or a link to one", file=str(self._folder))
+                listener = Listener(path, self, like)
                 self._listeners.append(listener)
                 self._board.announce()
                 return listener
@@ -135,7 +153,7 @@ class Bell:
     def hears(self, name: str) -> bool:
         """Whether a listener of this name waits, in whichever process; by its pipe, as numbers of processes recur."""
         try:
-            os.close(os.open(self._folder / Path(name).name, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+            os.close(self._open_pipe(Path(name).name))
         except OSError as error:
             return error.errno not in (errno.ENXIO, errno.ENOENT, errno.EISDIR)
         return True
@@ -159,23 +177,30 @@ class Bell:
 
     def _look(self) -> None:
         """Opens the pipes of those who came since the last time."""
-        waiting = bytes(self._board.waiting)
+        waiting = self._board.waiting
         if waiting == self._seen:
             return
         self._seen = waiting
         try:
-            changed = self._folder.stat().st_mtime_ns
-            names = {path.name for path in self._folder.iterdir()}
+            folder = self._folder.lstat()
+            names = {path.name for path in self._folder.iterdir()} if stat.S_ISDIR(folder.st_mode) else set()
         except OSError:
             return
         for name in names - self._pipes.keys():
             try:
-                self._pipes[name] = os.open(self._folder / name, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+                self._pipes[name] = self._open_pipe(name)
             except OSError as error:
-                if error.errno == errno.ENXIO and self._is_past(changed):
+                if error.errno == errno.ENXIO and self._is_past(folder.st_mtime_ns):
                     (self._folder / name).unlink(missing_ok=True)
         for name in self._pipes.keys() - names:
             self._drop(name)
+
+    def _open_pipe(self, name: str) -> int:
+        """The pipe of a listener. Raises OSError, also for what is no pipe, into which nothing must be written."""
+        path = self._folder / name
+        if not stat.S_ISFIFO(path.lstat().st_mode):
+            raise OSError(errno.EISDIR, "it is no pipe")
+        return os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
 
     @staticmethod
     def _is_past(moment: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from pointsman.errors import StoreError
 from pointsman.store import schema, statements
 
 MEMORY = ":memory:"
+MOVED = "the file was deleted, moved or replaced while it was open"
 
 
 class Identity(NamedTuple):
@@ -56,10 +58,10 @@ def translated(path: str) -> Iterator[None]:
         raise as_store_error(error, path) from error
 
 
-def open_connection(path: str, durability: str, busy_timeout: float) -> apsw.Connection:
-    """A connection with the queue's settings. Raises ``StoreError``."""
+def open_connection(path: str, durability: str, busy_timeout: float, *, new: bool = True) -> apsw.Connection:
+    """A connection with the queue's settings; ``new`` makes the file if there is none. Raises ``StoreError``."""
     with translated(path):
-        connection = apsw.Connection(path)
+        connection = apsw.Connection(path, apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if new else 0))
         try:
             if connection.readonly("main"):
                 raise StoreError("store-not-opened", "the file may only be read", file=path)
@@ -75,6 +77,14 @@ def open_connection(path: str, durability: str, busy_timeout: float) -> apsw.Con
             connection.close()
             raise
     return connection
+
+
+def check_place(connection: apsw.Connection, path: str) -> None:
+    """Raises ``StoreError`` (``store-moved``) if the file that is open is no longer the one of its path."""
+    answer = array("i", [0])
+    connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, answer.buffer_info()[0])
+    if answer[0]:
+        raise StoreError("store-moved", MOVED, file=path)
 
 
 def _set_up(connection: apsw.Connection, busy_timeout: float) -> None:

@@ -9,9 +9,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pointsman.errors import StoreError
-from pointsman.patterns.pattern import Pattern
 from pointsman.store import lookup
 from pointsman.store.bell import Listener
+from pointsman.store.popping import Asked
 from pointsman.store.stored import StoredMessage
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def consume(
-    queue: Queue, pattern: str | Pattern | None, subscription: str | None, lease: float | None, wait: float | None
+    queue: Queue, pattern: Asked, subscription: str | None, lease: float | None, wait: float | None
 ) -> Iterator[StoredMessage]:
     """As ``Queue.consume``."""
     process = os.getpid()
@@ -48,7 +48,7 @@ def _next(
     queue: Queue,
     listener: Listener,
     message: StoredMessage | None,
-    pattern: str | Pattern | None,
+    pattern: Asked,
     subscription: str | None,
     lease: float | None,
     wait: float | None,

@@ -4,15 +4,36 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from pointsman.errors import MessageError, StoreError
+from pointsman.errors import InputError, MessageError, StoreError
 from pointsman.store.transaction import SECOND
 
 LONGEST_ID = 255
 MAX_METADATA = 64 * 1024
 LONGEST = 10 * 365 * 86_400
 """Delays and times to live, in seconds."""
+LARGEST = (1 << 63) - 1
+"""The largest number that SQLite holds."""
+
+
+class PutId(str):
+    """The id of a message that was put: a text, which also says whether the message was there already.
+
+    >>> PutId("o-1") == "o-1", PutId("o-1").duplicate
+    (True, False)
+    """
+
+    __slots__ = ()
+    duplicate: ClassVar[bool] = False
+    """Whether a message of this id was put before, so that nothing was put now."""
+
+
+class DuplicateId(PutId):
+    """The id of a message that was put before."""
+
+    __slots__ = ()
+    duplicate = True
 
 
 class Draft(NamedTuple):
@@ -57,6 +78,12 @@ def check_id(id: object) -> None:
     if not isinstance(id, str) or not id or len(id) > LONGEST_ID:
         raise MessageError("bad-message", f"the id is not a text of 1 to {LONGEST_ID} characters")
     _check_text("the id", id)
+
+
+def check_number(value: object, name: str, least: int = 0) -> None:
+    """Raises ``InputError`` (``bad-setting``) unless it is a whole number that SQLite can hold."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST:
+        raise InputError("bad-setting", f"{name} must be a whole number from {least} to {LARGEST}, got {value!r:.100}")
 
 
 def microseconds(seconds: object, name: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from pointsman.errors import SubjectError
+from pointsman.errors import PatternError, SubjectError
 from pointsman.patterns.dialect import Dialect
 from pointsman.patterns.subject import Subject
 from pointsman.store import statements
@@ -82,17 +82,18 @@ class Keys:
                     return
             raise
 
-    def text(self, key: str | Sequence[object]) -> str:
-        """A key given as its segments, as one text. Raises ``SubjectError`` for a segment that is not one."""
+    def text(self, key: object, kind: type[SubjectError | PatternError] = SubjectError) -> str:
+        """A key, or a pattern, given as its segments, as one text. Raises ``kind`` for a segment that is not one."""
         if isinstance(key, str):
             return key
-        if not isinstance(key, Sequence):
-            raise SubjectError("not-text", f"a key is a text or its segments, not {type(key).__name__}")
+        if not isinstance(key, Sequence) or isinstance(key, bytes | bytearray | memoryview):
+            what = "key" if kind is SubjectError else "pattern"
+            raise kind("not-text", f"a {what} is a text or its segments, not {type(key).__name__}")
         separator = self.dialect.separator
         for segment in key:
             if not isinstance(segment, str) or separator in segment:
                 problem = f"{segment!r} is not one segment: it is to be a text without {separator!r}"
-                raise SubjectError("forbidden-character", problem)
+                raise kind("forbidden-character", problem)
         return separator.join(map(str, key))
 
     def forget(self) -> None:

@@ -9,7 +9,7 @@ from pointsman.errors import StoreError, SubjectError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import statements
 from pointsman.store.asking import PRIORITIES, Interest
-from pointsman.store.draft import LONGEST_ID
+from pointsman.store.draft import LONGEST_ID, check_number
 from pointsman.store.settling import cut
 from pointsman.store.stored import DeadLetter, Sizes, StoredMessage, as_stored
 from pointsman.store.subscriptions import MAIN, Subscription, Subscriptions
@@ -56,16 +56,12 @@ def extend(store: Store, transaction: Transaction, message: StoredMessage, lengt
 
 def peek(store: Store, pattern: Pattern | None, subscription: str | None, count: int) -> list[StoredMessage]:
     """The first messages that could be popped."""
+    check_number(count, "count")
     with store.read() as connection:
-        known = _subscriptions(store, connection)
-        number: int | None = MAIN
-        if subscription is not None:
-            number = known.find(subscription).id
-        elif pattern is not None:
-            number = known.by_pattern.get((str(pattern), pattern.dialect.name))
+        number = MAIN if subscription is None else _subscriptions(store, connection).find(subscription).id
         # Before the others: what is listed in between comes twice, and is noticed.
         unlisted = [] if number else list(connection.execute(statements.READY_UNLISTED))
-        if number is None and pattern is not None:
+        if pattern is not None:
             unlisted = [row for row in unlisted if matches(pattern, row[1])]
             interest = Interest(pattern, 0)
             interest.catch_up(connection)
@@ -73,7 +69,7 @@ def peek(store: Store, pattern: Pattern | None, subscription: str | None, count:
         else:
             rows = list(connection.execute(statements.READY_FIRST, (number, count)))
     places = {(row[3], row[0], row[10]): row for row in (*unlisted, *rows)}
-    found = [as_stored(places[place], (number or MAIN, 0, 0, store.file)) for place in sorted(places)[:count]]
+    found = [as_stored(places[place], (number, 0, 0, store.file)) for place in sorted(places)[:count]]
     return [each._replace(attempts=each.attempts - 1) for each in found]
 
 
@@ -98,9 +94,9 @@ def _ready_of(connection: Connection, keys: set[int], count: int) -> list[tuple[
     return found
 
 
-def sequence_of(store: Store, connection: Connection | Transaction, id: str) -> int | None:
+def sequence_of(store: Store, connection: Connection | Transaction, id: object) -> int | None:
     """The number of the message of this id."""
-    if len(id) > LONGEST_ID or cut(id) != id:
+    if not isinstance(id, str) or len(id) > LONGEST_ID or cut(id) != id:
         # No message has such an id.
         return None
     row = next(iter(connection.execute(statements.MESSAGE_BY_ID, (id,))), None)
@@ -132,6 +128,8 @@ def get(store: Store, id: str) -> StoredMessage | None:
 
 def messages(store: Store, after: int, limit: int) -> list[StoredMessage]:
     """A page of all messages."""
+    check_number(after, "after")
+    check_number(limit, "limit")
     with store.read() as connection:
         rows = connection.execute(statements.MESSAGES_AFTER, (after, limit))
         return [as_stored(row, (MAIN, 0, 0, store.file)) for row in rows]
@@ -225,6 +223,8 @@ def until_due(store: Store) -> float:
 
 def dead_letters(store: Store, subscription: str | None, limit: int, after: int) -> list[DeadLetter]:
     """A page of what was given up."""
+    check_number(after, "after")
+    check_number(limit, "limit")
     with store.read() as connection:
         number = None if subscription is None else _subscriptions(store, connection).find(subscription).id
         rows = list(connection.execute(statements.DEAD_PAGE, (after, number, limit)))

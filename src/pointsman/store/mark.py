@@ -4,22 +4,24 @@ A flipped bit in SQLite's write-ahead log makes SQLite forget, without a word, e
 written after each commit, so that more in the mark than in the database means that something was lost. It is not synced
 by itself: after a loss of power it can be behind, never ahead.
 
-The same file tells those who commit that somebody has begun to wait (see ``bell.py``): it is mapped into the memory of
-every process that has the database open.
+The same file tells those who commit that somebody has begun to wait (see ``bell.py``). It is read and written, never
+mapped into memory: whoever cuts off a file that is mapped ends every process that has it so.
 """
 
 from __future__ import annotations
 
 import os
 import struct
-from mmap import mmap
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+from pointsman.store.side_file import open_side_file
 
 FORMAT = struct.Struct("<qqq")
 """The two numbers of the mark, and both together with the pattern below: a change of any one bit is noticed."""
 PATTERN = 0x706F696E74736D61
-WAITING = slice(24, 32)
+WAITING = 24
 """Where it is said who waits."""
 SIZE = 32
 
@@ -32,38 +34,44 @@ class Mark(NamedTuple):
 
 
 class MarkFile:
-    """The file of the mark, mapped into memory; thread-safe as far as a single write is."""
+    """The file of the mark, open; thread-safe. Raises OSError, and ``StoreError`` (``side-file-refused``)."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    def __init__(self, database: str | Path) -> None:
+        self._descriptor = open_side_file(mark_path(database), database)
         try:
-            size = os.fstat(descriptor).st_size
+            size = os.fstat(self._descriptor).st_size
             if size < SIZE:
                 # Written, so that there is room for it on the disk whatever comes.
-                os.pwrite(descriptor, bytes(SIZE - size), size)
-            self._map = mmap(descriptor, SIZE)
-        finally:
-            os.close(descriptor)
-        self.waiting = memoryview(self._map)[WAITING]
-        """Other bytes whenever somebody has begun to wait."""
+                os.pwrite(self._descriptor, bytes(SIZE - size), size)
+        except BaseException:
+            self.close()
+            raise
 
     def read(self) -> Mark | None:
         """The mark; None if the file is new, or torn, which says nothing."""
-        return parse_mark(self._map[:])
+        return parse_mark(os.pread(self._descriptor, SIZE, 0))
 
     def write(self, commits: int, sequence: int) -> None:
-        """Puts a new mark in the place of the old one."""
-        FORMAT.pack_into(self._map, 0, commits, sequence, commits ^ sequence ^ PATTERN)
+        """Puts a new mark in the place of the old one; never fails, as it tells of what is committed already."""
+        try:  # noqa: SIM105, as this is done after each commit, and suppress takes as long again
+            os.pwrite(self._descriptor, FORMAT.pack(commits, sequence, commits ^ sequence ^ PATTERN), 0)
+        except OSError:
+            # It is behind then, which is no harm.
+            pass
+
+    @property
+    def waiting(self) -> bytes:
+        """Other bytes whenever somebody has begun to wait."""
+        return os.pread(self._descriptor, SIZE - WAITING, WAITING)
 
     def announce(self) -> None:
         """Somebody has begun to wait."""
-        self.waiting[:] = os.urandom(8)
+        with suppress(OSError):
+            os.pwrite(self._descriptor, os.urandom(SIZE - WAITING), WAITING)
 
     def close(self) -> None:
         """Closes the file."""
-        self.waiting.release()
-        self._map.close()
+        os.close(self._descriptor)
 
 
 def mark_path(database: str | Path) -> Path:

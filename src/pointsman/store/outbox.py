@@ -11,7 +11,8 @@ import apsw
 
 from pointsman.errors import InputError
 from pointsman.store import statements
-from pointsman.store.draft import Draft
+from pointsman.store.connection import check_place
+from pointsman.store.draft import Draft, PutId
 from pointsman.store.transaction import Connection, Transaction
 
 if TYPE_CHECKING:
@@ -34,24 +35,24 @@ class Outbox:
     def put(
         self,
         data: bytes | str,
-        routing_key: str | Sequence[str] = "",
+        key: str | Sequence[str] = "",
         *,
         priority: int = 5,
         delay: float | None = None,
         expires: float | None = None,
         id: str | None = None,
         metadata: Mapping[str, str] | None = None,
-    ) -> str:
+    ) -> PutId:
         """Puts a message as ``Queue.put`` does; it is there once the transaction is committed."""
-        draft = Draft(data, routing_key, priority, delay, expires, id, metadata)
+        draft = Draft(data, key, priority, delay, expires, id, metadata)
 
-        def operation(transaction: Transaction) -> str:
+        def operation(transaction: Transaction) -> PutId:
             putter = self._store.putter(transaction)
             given = putter.put(draft)
             putter.finish()
             return given
 
-        given: str = self.within(operation)
+        given: PutId = self.within(operation)
         return given
 
     def wake(self) -> None:
@@ -89,6 +90,7 @@ def of_connection(store: Store, connection: apsw.Connection) -> Outbox:
         raise InputError("bad-connection", f"it is open on {connection.filename!r}, not on {store.path!r}")
 
     def within(operation: Callable[[Transaction], Any]) -> Any:
+        check_place(connection, store.path)
         if not connection.in_transaction:
             connection.execute(statements.BEGIN)
         with _wholly(connection):

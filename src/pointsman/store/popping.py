@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from pointsman.errors import InputError, PatternError
+from pointsman.patterns.foreign import check_wildcards
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import lookup
 from pointsman.store.asking import Interest
-from pointsman.store.draft import microseconds
+from pointsman.store.draft import check_number, microseconds
 from pointsman.store.settling import Receipt
 from pointsman.store.store import Store
 from pointsman.store.stored import StoredMessage
 from pointsman.store.subscriptions import MAIN
 from pointsman.store.taking import Taken, messages_of
 from pointsman.store.transaction import SECOND, Transaction
+
+Asked = str | Sequence[str] | Pattern | None
+"""A pattern, as text, as its segments or parsed; nothing, or an empty text, asks for every message."""
 
 
 class Popping:
@@ -20,36 +27,54 @@ class Popping:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def pattern(self, pattern: str | Pattern) -> Pattern:
-        """In the queue's dialect, if it does not say which."""
-        return pattern if isinstance(pattern, Pattern) else Pattern(pattern, self._store.dialect)
+    def pattern(self, pattern: str | Sequence[str] | Pattern) -> Pattern:
+        """In the queue's dialect, if it does not say which. Raises ``PatternError``."""
+        if isinstance(pattern, Pattern):
+            return pattern
+        text = self._store.keys.text(pattern, PatternError)
+        parsed = Pattern(text, self._store.dialect)
+        check_wildcards(text, self._store.dialect, chosen=self._store.settings.dialect is not None)
+        return parsed
 
-    def one(self, pattern: str | Pattern | None, subscription: str | None, lease: float | None) -> StoredMessage | None:
+    def asked(self, pattern: Asked, subscription: str | None) -> Pattern | None:
+        """The pattern to take by; None for every message.
+
+        Raises ``PatternError``, and ``InputError`` (``bad-usage``) if a subscription is named as well.
+        """
+        if pattern is not None and not isinstance(pattern, Pattern):
+            pattern = self._store.keys.text(pattern, PatternError) or None
+        if pattern is None:
+            return None
+        if subscription is not None:
+            raise InputError("bad-usage", "give a pattern or a subscription, which has one of its own, not both")
+        return self.pattern(pattern)
+
+    def one(self, pattern: Asked, subscription: str | None, lease: float | None) -> StoredMessage | None:
         """As ``Queue.pop``."""
-        if pattern is None and subscription is None:
+        asked = self.asked(pattern, subscription)
+        if asked is None and subscription is None:
             self._store.check_open()
             found = self._store.quick.take(MAIN, self._lease(MAIN, lease))
             if found is not None:
                 return found
-        return next(iter(self.many(1, pattern, subscription, lease)), None)
+        return next(iter(self.many(1, asked, subscription, lease)), None)
 
-    def many(
-        self, count: int, pattern: str | Pattern | None, subscription: str | None, lease: float | None
-    ) -> list[StoredMessage]:
+    def many(self, count: int, pattern: Asked, subscription: str | None, lease: float | None) -> list[StoredMessage]:
         """As ``Queue.pop_many``."""
-        asked = None if pattern is None else self.pattern(pattern)
-        interest = None if asked is None or subscription is not None else self._interest(asked)
+        check_number(count, "count")
+        asked = self.asked(pattern, subscription)
+        interest = None if asked is None else self._interest(asked)
         taken = self._store.write(
             lambda transaction: self._take(transaction, count, asked, interest, subscription, lease)
         )
         return messages_of(taken)
 
     def next(
-        self, message: StoredMessage, pattern: str | Pattern | None, subscription: str | None, lease: float | None
+        self, message: StoredMessage, pattern: Asked, subscription: str | None, lease: float | None
     ) -> StoredMessage | None:
         """As ``Queue.ack_and_pop``."""
-        asked = None if pattern is None else self.pattern(pattern)
-        interest = None if asked is None or subscription is not None else self._interest(asked)
+        asked = self.asked(pattern, subscription)
+        interest = None if asked is None else self._interest(asked)
 
         def operation(transaction: Transaction) -> StoredMessage | None:
             self._done(transaction, message)
@@ -72,8 +97,6 @@ class Popping:
 
     def _interest(self, pattern: Pattern) -> Interest | None:
         """What is known about a pattern; worked out before the transaction, where it keeps nobody waiting."""
-        if (str(pattern), pattern.dialect.name) in self._store.subscriptions.by_pattern:
-            return None
         with self._store.read() as connection:
             version = Transaction(connection, self._store.settings.clock).keys
             if self._store.interests.known(pattern, version) is not None:
@@ -93,20 +116,16 @@ class Popping:
     ) -> Taken:
         store = self._store
         store.subscriptions.refresh(transaction)
-        number: int | None = MAIN
-        if subscription is not None:
-            number = store.subscriptions.find(subscription).id
-        elif pattern is not None:
-            number = store.subscriptions.by_pattern.get((str(pattern), pattern.dialect.name))
+        number = MAIN if subscription is None else store.subscriptions.find(subscription).id
         length = self._lease(number, lease)
-        if number is not None or pattern is None:
-            return store.taker.first(transaction, number or MAIN, count, length)
+        if pattern is None:
+            return store.taker.first(transaction, number, count, length)
         return lookup.take_by_pattern(store, transaction, pattern, interest, count, length)
 
-    def _lease(self, subscription: int | None, lease: float | None) -> int:
+    def _lease(self, subscription: int, lease: float | None) -> int:
         if lease is not None:
             return microseconds(lease, "lease")
-        found = self._store.subscriptions.by_id.get(subscription or MAIN)
+        found = self._store.subscriptions.by_id.get(subscription)
         if found is not None and found.lease is not None:
             return found.lease
         return int(self._store.settings.lease * SECOND)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from zlib import crc32
 from pointsman.errors import StoreError
 from pointsman.store import draft as drafts
 from pointsman.store import statements
-from pointsman.store.draft import Draft
+from pointsman.store.draft import Draft, DuplicateId, PutId
 from pointsman.store.keys import Keys
 from pointsman.store.stored import checksum, stamp
 from pointsman.store.subscriptions import MAIN, Subscriptions
@@ -18,6 +19,8 @@ from pointsman.store.transaction import Transaction
 
 CHUNK = 1000
 """Rows that are held in memory at a time."""
+MOST_ADDRESSED = 1000
+"""To how many a message may go for that to be remembered."""
 
 
 class Target(NamedTuple):
@@ -26,6 +29,10 @@ class Target(NamedTuple):
     subscription: int
     via: int = 0
     note: str | None = None
+
+
+ITSELF = [Target(MAIN)]
+"""The queue itself, and nobody else."""
 
 
 class PutSettings(NamedTuple):
@@ -53,9 +60,9 @@ class Putter:
         self._ready: list[tuple[Any, ...]] = []
         subscriptions.refresh(transaction)
 
-    def put_each(self, items: Iterable[Draft | Sequence[Any]]) -> list[str]:
+    def put_each(self, items: Iterable[Draft | Sequence[Any]]) -> list[PutId]:
         """Puts messages, and gives their ids in their order. Raises as ``Queue.put_many``."""
-        ids: list[str] = []
+        ids: list[PutId] = []
         iterator = iter(items)
         while chunk := list(islice(iterator, CHUNK)):
             # A way of its own for what most messages are: data and a key, to be taken at once.
@@ -67,7 +74,7 @@ class Putter:
         self._check_size()
         return ids
 
-    def _put_chunk(self, chunk: list[Draft | Sequence[Any]], ids: list[str]) -> None:
+    def _put_chunk(self, chunk: list[Draft | Sequence[Any]], ids: list[PutId]) -> None:
         transaction, now, file, limit = self._transaction, self._transaction.now, self._file, self._settings.max_bytes
         numbers = self._keys.learn(transaction, (item[1] for item in chunk if len(item) == 2))
         common = stamp(0, now, 5, None, is_text=False)
@@ -88,14 +95,14 @@ class Putter:
                 head = heads[key] = crc32(str(key).encode()) ^ common
             value = crc32(data, head ^ (sequence ^ sequence >> 32) & 0xFFFFFFFF)
             messages.append((sequence, number, now, value, data))
-            ids.append(f"{file}-{sequence}")
+            ids.append(PutId(f"{file}-{sequence}"))
         transaction.sequence = sequence
         transaction.unfinished += len(messages)
         transaction.executemany(statements.MESSAGE_ADD_PLAIN, messages)
         transaction.executemany(statements.READY_ADD_MAIN, [message[:2] for message in messages])
         transaction.wake = transaction.wake or bool(messages)
 
-    def put(self, draft: Draft, targets: Collection[Target] | None = None, envelope: str | None = None) -> str:
+    def put(self, draft: Draft, targets: Collection[Target] | None = None, envelope: str | None = None) -> PutId:
         """Puts one message for these, or else for whoever subscribed, and gives its id. It needs a ``flush``."""
         transaction = self._transaction
         delay = 0 if draft.delay is None else drafts.microseconds(draft.delay, "delay")
@@ -103,7 +110,7 @@ class Putter:
         if draft.id is not None:
             drafts.check_id(draft.id)
             if self.is_known(draft.id):
-                return draft.id
+                return DuplicateId(draft.id)
         sequence = transaction.sequence + 1
         row = message_row(draft, sequence, transaction.now, key, self._settings.max_bytes, envelope)
         transaction.sequence = sequence
@@ -113,7 +120,7 @@ class Putter:
         if draft.id is not None or len(self._messages) >= CHUNK or len(self._ready) >= CHUNK:
             # One with an id must be found by the next of the same.
             self.flush()
-        return draft.id or f"{self._file}-{sequence}"
+        return PutId(draft.id or f"{self._file}-{sequence}")
 
     def flush(self) -> None:
         """Writes what is held in memory."""
@@ -139,6 +146,10 @@ class Putter:
 
     def _deliver(self, sequence: int, key: int, priority: int, due: int, targets: Collection[Target]) -> None:
         transaction = self._transaction
+        if 1 < len(targets) <= MOST_ADDRESSED:
+            # Once, as they may be looked up one by one.
+            targets = list(targets)
+        address(transaction, sequence, targets)
         if not targets:
             transaction.execute(statements.FINISHED_ADD, (sequence, transaction.now, 0))
             return
@@ -173,6 +184,22 @@ class Putter:
         if maxsize is not None and self._transaction.unfinished > maxsize:
             problem = f"it would hold {self._transaction.unfinished:,} unfinished messages, and maxsize is {maxsize:,}"
             raise StoreError("queue-full", problem)
+
+
+def address(transaction: Transaction, sequence: int, targets: Collection[Target]) -> None:
+    """Remembers to whom a message goes, unless that is the queue itself; of very many, none."""
+    if targets != ITSELF:
+        known = targets if len(targets) <= MOST_ADDRESSED else ()
+        transaction.execute(statements.ADDRESSED_SET, (sequence, json.dumps(list(known))))
+
+
+def addressed(transaction: Transaction, sequence: int, main: str) -> list[Target]:
+    """To whom a message went; nobody if they were too many. ``main`` is the queue's setting."""
+    row = transaction.first(statements.ADDRESSED_FIND, (sequence,))
+    if row is not None:
+        return [Target(*each) for each in json.loads(row[0])]
+    # A queue that keeps nothing for itself has it from a version that did not remember.
+    return [] if main == "never" else ITSELF
 
 
 def message_row(

@@ -14,9 +14,9 @@ from pointsman.patterns.pattern import Pattern
 from pointsman.store import lookup, subscribing, upkeep
 from pointsman.store.acknowledging import acknowledge
 from pointsman.store.consuming import consume
-from pointsman.store.draft import Draft, microseconds
+from pointsman.store.draft import Draft, PutId, microseconds
 from pointsman.store.outbox import Outbox, of_connection, of_transaction
-from pointsman.store.popping import Popping, receipt
+from pointsman.store.popping import Asked, Popping, receipt
 from pointsman.store.settings import QueueSettings
 from pointsman.store.store import Store
 from pointsman.store.stored import DeadLetter, Sizes, StoredMessage
@@ -30,7 +30,7 @@ class Queue:
     """Messages in one SQLite file, each delivered at least once to everybody who is to get it.
 
     >>> with Queue(":memory:") as queue:
-    ...     _ = queue.put(b"two laptops", "orders.electronics.laptops")
+    ...     _ = queue.put(data=b"two laptops", key="orders.electronics.laptops")
     ...     message = queue.pop("orders.#.laptops")
     ...     message.data, queue.ack(message), queue.pop()
     (b'two laptops', True, None)
@@ -64,31 +64,31 @@ class Queue:
     def put(
         self,
         data: bytes | str,
-        routing_key: Key = "",
+        key: Key = "",
         *,
         priority: int = 5,
         delay: float | None = None,
         expires: float | None = None,
         id: str | None = None,
         metadata: Mapping[str, str] | None = None,
-    ) -> str:
-        """Puts a message and gives its id.
+    ) -> PutId:
+        """Puts a message and gives its id, a text whose ``duplicate`` says that nothing was put.
 
         The key may be given as its segments. 1 is the highest priority, 10 the lowest. ``delay`` seconds pass before it
         can be taken; after ``expires`` seconds it becomes a dead letter instead. A message whose ``id`` was put before,
-        within the queue's ``dedupe`` seconds, is not put again.
+        within the queue's ``dedupe`` seconds, is not put again: it is a duplicate.
 
         Raises ``SubjectError``, ``MessageError``, and ``StoreError`` (``queue-full``, ``too-large``, ``disk-full``, …).
         """
-        draft = Draft(data, routing_key, priority, delay, expires, id, metadata)
+        draft = Draft(data, key, priority, delay, expires, id, metadata)
         self.store.check_open()
         sequence = self.store.quick.put(draft)
         if sequence is not None:
-            return f"{self.store.file}-{sequence}"
+            return PutId(f"{self.store.file}-{sequence}")
         return self._put(draft)
 
-    def _put(self, draft: Draft) -> str:
-        def operation(transaction: Transaction) -> str:
+    def _put(self, draft: Draft) -> PutId:
+        def operation(transaction: Transaction) -> PutId:
             putter = self.store.putter(transaction)
             given = putter.put(draft)
             putter.finish()
@@ -96,8 +96,11 @@ class Queue:
 
         return self.store.write(operation)
 
-    def put_many(self, messages: Iterable[Draft | Sequence[Any]]) -> list[str]:
-        """Puts messages, all or none, and gives their ids; each is a ``Draft``, or a tuple of its first fields."""
+    def put_many(self, messages: Iterable[Draft | Sequence[Any]]) -> list[PutId]:
+        """Puts messages, all or none, and gives their ids as ``put`` does.
+
+        Each is a ``Draft``, or a tuple of its first fields.
+        """
         return self.store.write(lambda transaction: self.store.putter(transaction).put_each(messages))
 
     @contextmanager
@@ -118,21 +121,22 @@ class Queue:
     # -- taking
 
     def pop(
-        self, pattern: str | Pattern | None = None, *, subscription: str | None = None, lease: float | None = None
+        self, pattern: Asked = None, *, subscription: str | None = None, lease: float | None = None
     ) -> StoredMessage | None:
         """Leases the first message; None if there is none.
 
-        The first is the one of the highest priority that was put first. With the name of a durable ``subscription``,
-        or the pattern of one, it is taken from what that has; with another pattern, from the queue itself.
+        The first is the one of the highest priority that was put first. It is taken from the queue itself: with a
+        ``pattern``, as text or as its segments, the first whose key matches. With the name of a durable
+        ``subscription`` it is taken from what that has.
 
-        Raises ``PatternError``, and ``StoreError`` (``no-subscription``).
+        Raises ``PatternError``, ``StoreError`` (``no-subscription``), and ``InputError`` (``bad-usage``) for both.
         """
         return self._popping.one(pattern, subscription, lease)
 
     def pop_many(
         self,
         count: int,
-        pattern: str | Pattern | None = None,
+        pattern: Asked = None,
         *,
         subscription: str | None = None,
         lease: float | None = None,
@@ -143,17 +147,19 @@ class Queue:
     def ack_and_pop(
         self,
         message: StoredMessage,
-        pattern: str | Pattern | None = None,
+        pattern: Asked = None,
         *,
         subscription: str | None = None,
         lease: float | None = None,
     ) -> StoredMessage | None:
         """Acknowledges one message and leases the next, in one transaction; a lease that was lost stays lost."""
-        return self._popping.next(message, pattern, subscription, lease)
+        following = self._popping.next(message, pattern, subscription, lease)
+        self.store.tidy()
+        return following
 
     def consume(
         self,
-        pattern: str | Pattern | None = None,
+        pattern: Asked = None,
         *,
         subscription: str | None = None,
         lease: float | None = None,
@@ -174,11 +180,15 @@ class Queue:
 
     def ack(self, message: StoredMessage) -> bool:
         """The message is done, and never delivered again; False if its lease had run out and somebody else has it."""
-        return self._popping.done(message)
+        held = self._popping.done(message)
+        self.store.tidy()
+        return held
 
     def ack_many(self, messages: Iterable[StoredMessage]) -> int:
         """Acknowledges messages in one transaction, and gives how many leases were still held."""
-        return self.store.write(lambda transaction: acknowledge(self.store.settler, transaction, messages))
+        held = self.store.write(lambda transaction: acknowledge(self.store.settler, transaction, messages))
+        self.store.tidy()
+        return held
 
     def nack(self, message: StoredMessage, *, delay: float | None = None, error: str | None = None) -> bool:
         """The message failed: it comes again after ``delay`` seconds, by default after the queue's backoff.
@@ -206,15 +216,12 @@ class Queue:
 
     # -- looking
 
-    def peek(
-        self, pattern: str | Pattern | None = None, *, subscription: str | None = None, count: int = 1
-    ) -> list[StoredMessage]:
+    def peek(self, pattern: Asked = None, *, subscription: str | None = None, count: int = 1) -> list[StoredMessage]:
         """The first messages that are ready, which they stay; all at once in memory.
 
         ``pop`` would pass over one that is damaged, which its ``is_whole`` tells.
         """
-        asked = None if pattern is None else self._popping.pattern(pattern)
-        return lookup.peek(self.store, asked, subscription, count)
+        return lookup.peek(self.store, self._popping.asked(pattern, subscription), subscription, count)
 
     def get(self, id: str) -> StoredMessage | None:
         """The message of this id; the last one if several have it, None if there is none.
@@ -265,11 +272,18 @@ class Queue:
         return upkeep.requeue(self.store, ids, subscription)
 
     def retry(self, id: str) -> bool:
-        """Makes a message ready again at once that is delayed, dead, done or archived; False if it is none of these."""
+        """Makes a message ready again at once that is delayed, dead, done or archived; False if it is none of these.
+
+        One that is done or archived comes again to all that it went to, as far as they are still there; False if none
+        of them is, or if they were more than 1,000.
+        """
         return upkeep.retry(self.store, id)
 
     def prune(self, older_than: float = 0.0, *, archive: bool = False) -> int:
-        """Deletes what was done ``older_than`` seconds ago or longer, or keeps it as archived; gives how many."""
+        """Deletes what was done ``older_than`` seconds ago or longer, or keeps it as archived; gives how many.
+
+        Also deletes the keys that no message has any more.
+        """
         return upkeep.prune(self.store, microseconds(older_than, "older_than"), archive=archive)
 
     def purge(self) -> int:
@@ -277,7 +291,7 @@ class Queue:
         return upkeep.purge(self.store)
 
     def vacuum(self) -> None:
-        """Gives unused room back to the disk, and forgets keys that no message has."""
+        """Gives unused room back to the disk."""
         upkeep.vacuum(self.store)
 
     def replay(self, start: int | datetime = 1, *, subscription: str | None = None) -> int:
@@ -294,7 +308,7 @@ class Queue:
     def subscribe(
         self,
         name: str,
-        pattern: str | Pattern | None,
+        pattern: str | Sequence[str] | Pattern | None,
         *,
         lease: float | None = None,
         max_attempts: int | None = None,

@@ -44,7 +44,7 @@ class Room:
         """
         self.is_needed = False
         with suppress(OSError):
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 size = os.fstat(descriptor).st_size
                 if size < self._used:

@@ -12,6 +12,7 @@
     dead           deliveries that are given up, and why
     pending        for messages of several deliveries: how many are not done
     finished       messages whose deliveries are all done
+    addressed      for messages that did not go to the queue itself alone: to whom they went, for ``retry``
     seen           ids of messages that were pruned, for as long as their repetition is noticed
     state          what routing remembers: sagas, gatherers, breakers, balance positions
     wildcard_...   wildcard subscriptions, see ``wildcard_tables.py``
@@ -26,7 +27,7 @@ from pointsman.store.wildcard_tables import WILDCARD_CHANGES, WILDCARD_TABLES
 
 APPLICATION = 0x506F696E
 """Marks an SQLite file as a queue: ``Poin``."""
-VERSION = 4
+VERSION = 5
 
 FIRST = """
 CREATE TABLE control (
@@ -141,7 +142,13 @@ UPDATE control SET (commits, sequence, time, unfinished) = (
 """
 """Version 2: messages younger than control have their deliveries to come; those of version 1 have them already."""
 
-STEPS: tuple[str, ...] = (FIRST, ALL_LISTED, WILDCARD_TABLES, WILDCARD_CHANGES)
+ADDRESSED = """
+CREATE TABLE addressed (sequence INTEGER PRIMARY KEY, targets TEXT NOT NULL);
+DELETE FROM subscription WHERE gone = 1;
+"""
+"""Version 5: it is known to whom a message went after all are done with it; subscriptions that ended leave no row."""
+
+STEPS: tuple[str, ...] = (FIRST, ALL_LISTED, WILDCARD_TABLES, WILDCARD_CHANGES, ADDRESSED)
 """What takes a file from version n to n + 1; the steps of the past are never changed."""
 
 READY_BY_KEY = """

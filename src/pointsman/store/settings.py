@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pointsman.errors import InputError
+from pointsman.store.draft import check_number
 from pointsman.store.settling import Backoff, Random, check_backoff
 
 DEFAULT_BACKOFF = Backoff()
 MEBIBYTE = 1024 * 1024
+LONGEST_WAIT = 2_000_000
+"""Seconds; SQLite counts milliseconds in 32 bits."""
 Main = Literal["always", "unclaimed", "never"]
 Durability = Literal["full", "normal"]
 
@@ -36,6 +39,9 @@ class QueueSettings:
     """Unfinished messages at most; None for as many as the disk holds."""
     dedupe: float = 3600.0
     """For how long a second message of the same id is taken for the first; 0 for not at all."""
+    retention: float | None = 7 * 86_400.0
+    """For how long messages that are done are kept, for ``retry`` and ``replay``; None for until they are pruned. Dead
+    letters and what is archived are always kept."""
     main: Main = "always"
     """Which messages the queue itself keeps for ``pop``: always all, those that no subscription gets, or never any."""
     max_bytes: int = 16 * MEBIBYTE
@@ -44,16 +50,18 @@ class QueueSettings:
     random: Random = chance.random
 
     def __post_init__(self) -> None:
-        for name, least in (("lease", 0.001), ("dedupe", 0), ("busy_timeout", 0)):
+        times = (("lease", 0.001, 1e9), ("dedupe", 0, 1e9), ("retention", 0, 1e9), ("busy_timeout", 0, LONGEST_WAIT))
+        for name, least, most in times:
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < 1e9:
-                raise InputError("bad-setting", f"{name} is {value!r}, not a number of seconds from {least}")
+            if name == "retention" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < most:
+                problem = f"{name} must be a number of seconds from {least} to {most:,.0f}, got {value!r:.100}"
+                raise InputError("bad-setting", problem)
         for name, least in (("max_attempts", 1), ("max_bytes", 0), ("maxsize", 1)):
             value = getattr(self, name)
-            if name == "maxsize" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InputError("bad-setting", f"{name} is {value!r}, not a whole number from {least}")
+            if name != "maxsize" or value is not None:
+                check_number(value, name, least)
         if self.durability not in ("full", "normal"):
             raise InputError("bad-setting", f"durability is {self.durability!r}, not 'full' or 'normal'")
         if self.main not in ("always", "unclaimed", "never"):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from pointsman.errors import InputError
 from pointsman.store import statements
+from pointsman.store.draft import LONGEST
 from pointsman.store.subscriptions import Subscriptions
 from pointsman.store.transaction import SECOND, Transaction
 
@@ -49,10 +50,13 @@ class Backoff(NamedTuple):
         return whole * (0.5 + random() / 2)
 
 
-def check_backoff(backoff: Backoff) -> Backoff:
-    """The same. Raises ``InputError`` (``bad-setting``) for times below 0 or a factor below 1."""
-    if backoff.first < 0 or backoff.longest < 0 or backoff.factor < 1:
-        raise InputError("bad-setting", f"{backoff} needs times from 0 and a factor from 1")
+def check_backoff(backoff: object) -> Backoff:
+    """The same. Raises ``InputError`` (``bad-setting``) for times outside of 0 to ten years, or a factor below 1."""
+    if not isinstance(backoff, Backoff) or not all(isinstance(each, int | float) for each in backoff):
+        raise InputError("bad-setting", f"backoff must be a Backoff of three numbers, got {backoff!r:.100}")
+    first, factor, longest = backoff
+    if not (0 <= first <= LONGEST and 0 <= longest <= LONGEST and 1 <= factor <= LONGEST):
+        raise InputError("bad-setting", f"{backoff} needs times from 0 to {LONGEST:,} and a factor from 1")
     return backoff
 
 

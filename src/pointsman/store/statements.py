@@ -1,8 +1,8 @@
 """Every statement that the queue sends, as static text with parameters.
 
 A test asserts which index each of them uses. Names begin with what they concern; parameters are numbered where one is
-used twice. Those that go over a table are in the sections that say so, or have ``CLEAR`` (the end of a subscription),
-``UNUSED`` (vacuum) or ``FORGET`` (prune) in their names.
+used twice. Those that go over a table are in the sections that say so, or have ``CLEAR`` (the end of a subscription)
+or ``FORGET`` (prune) in their names.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ KEY_KNOW = "INSERT INTO key (text) VALUES (?) ON CONFLICT (text) DO UPDATE SET t
 KEYS_AFTER = "SELECT id, text FROM key WHERE id > ? ORDER BY id LIMIT ?"
 KEYS_IN_RANGE = "SELECT id, text FROM key WHERE text >= ? AND text < ? ORDER BY text LIMIT ?"
 KEY_LAST = "SELECT max(id) FROM key"
-KEYS_UNUSED_DELETE = "DELETE FROM key WHERE id NOT IN (SELECT key FROM message)"
+KEY_DELETE = "DELETE FROM key WHERE id = ?"
 
 # -- messages
 
@@ -82,8 +82,13 @@ MESSAGE_KEYS_AFTER = """
 SELECT m.sequence, m.key, m.priority, k.text FROM message AS m JOIN key AS k ON k.id = m.key
 WHERE m.sequence > ? AND m.sequence <= ? ORDER BY m.sequence LIMIT ?
 """
+MESSAGE_KEYS = "SELECT sequence, key FROM message WHERE sequence > ? ORDER BY sequence LIMIT ?"
+MESSAGE_FIRST = "SELECT min(sequence) FROM message"
 MESSAGE_AT_TIME = "SELECT coalesce(min(sequence), 0) FROM message WHERE time >= ?"
 MESSAGE_DELETE = "DELETE FROM message WHERE sequence = ?"
+ADDRESSED_SET = "INSERT OR REPLACE INTO addressed (sequence, targets) VALUES (?, ?)"
+ADDRESSED_FIND = "SELECT targets FROM addressed WHERE sequence = ?"
+ADDRESSED_DELETE = "DELETE FROM addressed WHERE sequence = ?"
 SEEN_FIND = "SELECT 1 FROM seen WHERE id = ? AND time > ?"
 SEEN_ADD = "INSERT OR REPLACE INTO seen SELECT id, time FROM message WHERE sequence = ? AND id IS NOT NULL AND time > ?"
 SEEN_FORGET = "DELETE FROM seen WHERE time <= ?"
@@ -271,22 +276,25 @@ FINISHED_DELETE = "DELETE FROM finished WHERE sequence = ?"
 FINISHED_OLD = """
 SELECT sequence FROM finished WHERE sequence > ?1 AND archived = 0 AND time <= ?2 ORDER BY sequence LIMIT ?3
 """
+FINISHED_AFTER = "SELECT sequence, time FROM finished WHERE sequence > ? AND archived = 0 ORDER BY sequence LIMIT ?"
 FINISHED_ARCHIVE = "UPDATE finished SET archived = 1 WHERE sequence = ?"
 
 # -- subscriptions and routes
 
 SUBSCRIPTION_ADD = """
-INSERT INTO subscription (name, pattern, dialect, lease, attempts, owner, version) VALUES (?, ?, ?, ?, ?, ?, ?)
-RETURNING id
+INSERT INTO subscription (id, name, pattern, dialect, lease, attempts, owner, version)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?1)
 """
+"""The number is the version: it is never given twice, though those that ended are deleted."""
 SUBSCRIPTION_MAIN = "INSERT INTO subscription (id, name, pattern, dialect, version) VALUES (0, '', NULL, ?, 0)"
-SUBSCRIPTION_BY_NAME = "SELECT id, pattern, dialect FROM subscription WHERE name = ? AND gone = 0"
+SUBSCRIPTION_BY_NAME = "SELECT id, pattern, dialect FROM subscription WHERE name = ?"
 SUBSCRIPTIONS_SINCE = """
-SELECT id, name, pattern, dialect, lease, attempts, owner, version, gone FROM subscription WHERE version > ?
-ORDER BY version
+SELECT id, name, pattern, dialect, lease, attempts, owner FROM subscription WHERE version > ? ORDER BY version
 """
+SUBSCRIPTION_COUNT = "SELECT count(*) FROM subscription"
+SUBSCRIPTION_IDS = "SELECT id FROM subscription"
 SUBSCRIPTION_CHANGE = "UPDATE subscription SET lease = ?, attempts = ?, owner = ?, version = ? WHERE id = ?"
-SUBSCRIPTION_END = "UPDATE subscription SET gone = 1, name = name || char(0) || id, version = ? WHERE id = ?"
+SUBSCRIPTION_END = "DELETE FROM subscription WHERE id = ?"
 VIA_FIND = "SELECT id FROM via WHERE name = ?"
 VIA_ADD = "INSERT INTO via (name) VALUES (?) RETURNING id"
 VIA_NAME = "SELECT name FROM via WHERE id = ?"
@@ -342,6 +350,7 @@ PURGE = (
     "DELETE FROM pending",
     "DELETE FROM finished",
     "DELETE FROM seen",
+    "DELETE FROM addressed",
     "DELETE FROM message",
     "DELETE FROM key",
     "DELETE FROM state",

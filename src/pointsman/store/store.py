@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -17,15 +17,17 @@ from pointsman.patterns.dialect import Dialect, find_dialect
 from pointsman.store import forking, statements
 from pointsman.store.asking import Interests
 from pointsman.store.bell import Bell, OwnBoard
-from pointsman.store.connection import MEMORY, open_connection, prepare, translated
+from pointsman.store.connection import MEMORY, MOVED, check_place, open_connection, prepare, translated
 from pointsman.store.keys import Keys
 from pointsman.store.mark import Mark, MarkFile, mark_path, parse_mark
 from pointsman.store.putting import PutSettings, Putter
 from pointsman.store.quick import Quick
 from pointsman.store.request import Operation, Request, Result
+from pointsman.store.retention import Retention
 from pointsman.store.room import Room
 from pointsman.store.settings import QueueSettings
 from pointsman.store.settling import Settler
+from pointsman.store.side_file import read_side_file
 from pointsman.store.subscriptions import Subscriptions
 from pointsman.store.taking import Taker
 from pointsman.store.transaction import SECOND, Transaction
@@ -38,9 +40,16 @@ class Store:
     """The file, open. Safe between threads; a process that was forked opens the file anew when it first uses it."""
 
     def __init__(self, path: str | Path, settings: QueueSettings) -> None:
-        self.path = MEMORY if str(path) == MEMORY else os.path.abspath(path)  # noqa: PTH100, as SQLite gets a text
+        # One file is one queue, whatever links lead to it: what is beside it is named by where it really is.
+        try:
+            self.path = MEMORY if str(path) == MEMORY else os.path.realpath(os.fsdecode(path))
+        except ValueError as error:
+            raise StoreError("store-not-opened", f"no file can have this name: {error}") from error
+        if self.path != MEMORY and Path(self.path).exists() and not Path(self.path).is_file():
+            raise StoreError("store-not-opened", "it is no regular file", file=self.path)
         self.settings = settings
         self._closed = False
+        self._inode: int | None = None
         self._opening = Lock()
         self._to_open = False
         self._paused: ExitStack | None = None
@@ -53,8 +62,12 @@ class Store:
     def _open(self) -> None:
         settings = self.settings
         self._lock = Lock()
-        connection = open_connection(self.path, settings.durability, settings.busy_timeout)
+        if self._inode is None:
+            connection = open_connection(self.path, settings.durability, settings.busy_timeout)
+        else:
+            connection = self._connect_again()
         try:
+            self._inode = self._find_inode()
             self._check_not_emptied(connection)
             self.file, dialect = prepare(connection, self.path, settings.dialect)
             self.dialect = _known_dialect(dialect, self.path)
@@ -76,16 +89,31 @@ class Store:
         self.settler = Settler(self.subscriptions, settings.max_attempts, settings.backoff, settings.random)
         self.taker = Taker(self.file, self.settler)
         self._putting = PutSettings(settings.main, settings.max_bytes, settings.maxsize, int(settings.dedupe * SECOND))
+        kept = None if settings.retention is None else int(settings.retention * SECOND)
+        self.retention = Retention(kept, self._putting.dedupe, settings.clock)
         self.quick = Quick(
             self.writer, settings.clock, self.keys, self.subscriptions, self.taker, self._putting, self._tell
         )
 
+    def _find_inode(self) -> int:
+        """The number of the file. Raises ``StoreError`` (``store-linked``) if it has several names."""
+        if self.path == MEMORY:
+            return 0
+        about = Path(self.path).stat()
+        if about.st_nlink > 1:
+            raise StoreError("store-linked", f"the file has {about.st_nlink} names (hard links)", file=self.path)
+        return about.st_ino
+
+    def _connect_again(self) -> apsw.Connection:
+        """Another connection to the same file. Raises ``StoreError`` (``store-moved``) if that is not there."""
+        found = Path(self.path)
+        if not found.exists() or found.stat().st_ino != self._inode:
+            raise StoreError("store-moved", MOVED, file=self.path)
+        return open_connection(self.path, self.settings.durability, self.settings.busy_timeout, new=False)
+
     def _check_not_emptied(self, connection: apsw.Connection) -> None:
         """Before tables are made: a log of which SQLite reads nothing must not be written over."""
-        try:
-            mark = parse_mark(mark_path(self.path).read_bytes())
-        except OSError:
-            return
+        mark = parse_mark(read_side_file(mark_path(self.path)) or b"")
         with translated(self.path):
             is_empty = connection.execute(statements.ANY_TABLE).fetchone() is None
             if mark is not None and mark.commits and is_empty:
@@ -145,8 +173,15 @@ class Store:
             return
         with self._reading, translated(self.path):
             if self._reader is None:
-                self._reader = open_connection(self.path, self.settings.durability, self.settings.busy_timeout)
+                self._reader = self._connect_again()
+            check_place(self._reader, self.path)
             yield self._reader
+
+    def tidy(self) -> None:
+        """Prunes a little of what was done long ago, if that is due; what fails is left for the next time."""
+        if self.retention.is_due:
+            with suppress(StoreError):
+                self.write(self.retention.step)
 
     def putter(self, transaction: Transaction) -> Putter:
         """What puts messages in this transaction."""
@@ -175,10 +210,10 @@ class Store:
         self.writer.close()
         if self._reader is not None:
             self._reader.close()
-        if self._mark is not None:
-            self._mark.close()
         with self._lock:
             self._bell.close()
+            if self._mark is not None:
+                self._mark.close()
 
     def before_fork(self) -> None:
         """Waits for what is being done, and closes the file until after the fork.
@@ -206,8 +241,7 @@ class Store:
             return
         with paused:
             try:
-                connection = open_connection(self.path, self.settings.durability, self.settings.busy_timeout)
-                self.writer.connection = connection
+                self.writer.connection = connection = self._connect_again()
                 if self._room is not None:
                     self._room.watch(connection)
             except StoreError:
@@ -264,6 +298,8 @@ def _known_dialect(name: str, path: str) -> Dialect:
 
 def _open_mark(path: str) -> MarkFile:
     try:
-        return MarkFile(mark_path(path))
+        return MarkFile(path)
+    except StoreError:
+        raise
     except OSError as error:
         raise StoreError("store-not-opened", f"the mark beside it: {error.strerror}", file=path) from error

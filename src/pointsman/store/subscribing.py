@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pointsman.errors import InputError, StoreError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import statements
-from pointsman.store.draft import microseconds
+from pointsman.store.draft import check_number, microseconds
 from pointsman.store.settling import cut
 from pointsman.store.subscriptions import Subscription, add_subscription
 from pointsman.store.transaction import Transaction
@@ -48,8 +48,8 @@ def _check_subscription(name: object, lease: object, max_attempts: object) -> No
         raise InputError("bad-setting", problem)
     if lease is not None:
         microseconds(lease, "lease")
-    if max_attempts is not None and (type(max_attempts) is not int or max_attempts < 1):
-        raise InputError("bad-setting", f"max_attempts is {max_attempts!r}, not a whole number from 1")
+    if max_attempts is not None:
+        check_number(max_attempts, "max_attempts", 1)
 
 
 def unsubscribe(store: Store, name: str) -> int:
@@ -77,7 +77,7 @@ def _end(store: Store, transaction: Transaction, number: int) -> int:
     while dropped := _drop_page(store, transaction, number):
         count += dropped
     transaction.subscriptions += 1
-    transaction.execute(statements.SUBSCRIPTION_END, (transaction.subscriptions, number))
+    transaction.execute(statements.SUBSCRIPTION_END, (number,))
     return count
 
 

@@ -32,7 +32,7 @@ class Subscription(NamedTuple):
 class Subscriptions:
     """The subscriptions of a file, as of the last transaction that looked."""
 
-    __slots__ = ("_dialect", "_index", "by_id", "by_name", "by_pattern", "patterns", "version")
+    __slots__ = ("_dialect", "_index", "by_id", "by_name", "patterns", "version")
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
@@ -45,7 +45,6 @@ class Subscriptions:
         self._index: SubjectIndex[int] = SubjectIndex(self._dialect)
         self.by_id: dict[int, Subscription] = {}
         self.by_name: dict[str, Subscription] = {}
-        self.by_pattern: dict[tuple[str, str], int] = {}
         self.patterns = 0
 
     def refresh(self, transaction: Transaction) -> None:
@@ -55,7 +54,11 @@ class Subscriptions:
         if self.version > transaction.subscriptions:
             self.forget()
         for row in transaction.rows(statements.SUBSCRIPTIONS_SINCE, (self.version,)):
-            self._take_up(Subscription(*row[:7]), gone=bool(row[8]))
+            self._take_up(Subscription(*row))
+        if transaction.first(statements.SUBSCRIPTION_COUNT)[0] != len(self.by_id):
+            left = {row[0] for row in transaction.rows(statements.SUBSCRIPTION_IDS)}
+            for number in self.by_id.keys() - left:
+                self._drop(number)
         self.version = transaction.subscriptions
 
     def matching(self, key: str) -> list[int]:
@@ -75,32 +78,23 @@ class Subscriptions:
             raise StoreError("no-subscription", f"there is no subscription {name!r}")
         return found
 
-    def _take_up(self, subscription: Subscription, *, gone: bool) -> None:
-        before = self.by_id.pop(subscription.id, None)
+    def _drop(self, number: int) -> None:
+        before = self.by_id.pop(number, None)
         if before is not None:
-            self.by_name.pop(before.name, None)
+            # Another may have begun under its name.
+            if self.by_name[before.name] is before:
+                del self.by_name[before.name]
             if before.pattern is not None:
                 self._index.remove(Pattern(before.pattern, before.dialect), before.id)
                 self.patterns -= 1
-                self._forget_pattern(before)
-        if gone:
-            return
+
+    def _take_up(self, subscription: Subscription) -> None:
+        self._drop(subscription.id)
         self.by_id[subscription.id] = subscription
         self.by_name[subscription.name] = subscription
         if subscription.pattern is not None:
             self._index.add(Pattern(subscription.pattern, subscription.dialect), subscription.id)
-            self.by_pattern.setdefault((subscription.pattern, subscription.dialect), subscription.id)
             self.patterns += 1
-
-    def _forget_pattern(self, gone: Subscription) -> None:
-        """The pattern stands for the next subscription that has it, if there is one."""
-        text = (gone.pattern or "", gone.dialect)
-        if self.by_pattern.get(text) != gone.id:
-            return
-        del self.by_pattern[text]
-        following = (each.id for each in self.by_id.values() if (each.pattern, each.dialect) == text)
-        if (first := min(following, default=None)) is not None:
-            self.by_pattern[text] = first
 
 
 def add_subscription(
@@ -126,5 +120,6 @@ def add_subscription(
         return int(found[0])
     transaction.subscriptions += 1
     microseconds = None if lease is None else int(lease * SECOND)
-    row = (name, text, chosen, microseconds, attempts, owner, transaction.subscriptions)
-    return int(transaction.first(statements.SUBSCRIPTION_ADD, row)[0])
+    number: int = transaction.subscriptions
+    transaction.execute(statements.SUBSCRIPTION_ADD, (number, name, text, chosen, microseconds, attempts, owner))
+    return number

@@ -7,9 +7,11 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pointsman.errors import InputError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import lookup, statements
+from pointsman.store.draft import check_number
+from pointsman.store.putting import Target, address, addressed
+from pointsman.store.retention import KeySweep, delete
 from pointsman.store.settling import Leased
 from pointsman.store.subscriptions import MAIN
 from pointsman.store.transaction import SECOND, Transaction
@@ -74,17 +76,18 @@ def retry(store: Store, id: str) -> bool:
             moved += 1
         if not moved and transaction.first(statements.FINISHED_FIND, (sequence,)) is not None:
             key = store.keys.number(transaction, message.routing_key)[1]
-            _bring_back(store, transaction, MAIN, sequence, message.priority, key)
-            moved += 1
+            store.subscriptions.refresh(transaction)
+            for target in addressed(transaction, sequence, store.settings.main):
+                if target.subscription in store.subscriptions.by_id:
+                    _bring_back(store, transaction, target, sequence, message.priority, key)
+                    moved += 1
         return moved > 0
 
     return store.write(operation)
 
 
-def _bring_back(
-    store: Store, transaction: Transaction, subscription: int, sequence: int, priority: int, key: int
-) -> None:
-    """Makes a delivery of a message ready that has none for this subscription."""
+def _bring_back(store: Store, transaction: Transaction, target: Target, sequence: int, priority: int, key: int) -> None:
+    """Makes a delivery of a message ready that has none like it."""
     finished = transaction.first(statements.FINISHED_FIND, (sequence,)) is not None
     if finished:
         transaction.execute(statements.FINISHED_DELETE, (sequence,))
@@ -98,18 +101,28 @@ def _bring_back(
             transaction.unfinished += 1 - others
         elif row[0] == 1:
             transaction.unfinished += 1
-    store.settler.make_ready(transaction, Leased(subscription, sequence, 0, priority, key, 0, None, None))
+    store.settler.make_ready(
+        transaction, Leased(target.subscription, sequence, target.via, priority, key, 0, target.note, None)
+    )
 
 
 def prune(store: Store, age: int, *, archive: bool, progress: Progress = _unseen) -> int:
-    """Deletes, or archives, what has been done for long."""
-    count, after = 0, 0
-    while True:
+    """Deletes, or archives, what has been done for long; and then the keys that no message has any more."""
+    count, after, is_more = 0, 0, True
+    while is_more:
         found, after = store.write(partial(_prune_page, store, after=after, age=age, archive=archive))
         count += found
         progress(found)
-        if not after:
-            return count
+        is_more = after > 0
+    if count and not archive:
+        _forget_keys(store)
+    return count
+
+
+def _forget_keys(store: Store) -> None:
+    sweep = KeySweep()
+    while not store.write(sweep.step):
+        pass
 
 
 def _prune_page(store: Store, transaction: Transaction, after: int, age: int, *, archive: bool) -> tuple[int, int]:
@@ -117,11 +130,9 @@ def _prune_page(store: Store, transaction: Transaction, after: int, age: int, *,
     if archive:
         transaction.executemany(statements.FINISHED_ARCHIVE, rows)
     else:
-        noticed = transaction.now - int(store.settings.dedupe * SECOND)
-        transaction.executemany(statements.SEEN_ADD, ((row[0], noticed) for row in rows))
-        transaction.executemany(statements.MESSAGE_DELETE, rows)
-        transaction.executemany(statements.FINISHED_DELETE, rows)
-        transaction.execute(statements.SEEN_FORGET, (noticed,))
+        dedupe = int(store.settings.dedupe * SECOND)
+        delete(transaction, rows, dedupe)
+        transaction.execute(statements.SEEN_FORGET, (transaction.now - dedupe,))
     return len(rows), rows[-1][0] if len(rows) == PAGE else 0
 
 
@@ -142,12 +153,7 @@ def purge(store: Store) -> int:
 
 def vacuum(store: Store) -> None:
     """Gives unused room back to the disk."""
-
-    def operation(transaction: Transaction) -> None:
-        transaction.execute(statements.KEYS_UNUSED_DELETE)
-        transaction.keys += 1
-
-    store.write(operation)
+    _forget_keys(store)
     with store.writer.alone() as connection:
         connection.execute(statements.VACUUM)
         connection.execute(statements.CHECKPOINT)
@@ -187,15 +193,20 @@ def _replay_page(
     rows = list(transaction.rows(statements.MESSAGE_KEYS_AFTER, (after, last, PAGE)))
     moved = 0
     for sequence, key, priority, text in rows:
-        if pattern is None or lookup.matches(pattern, text):
-            if subscription in lookup.holders(transaction, sequence, priority):
-                continue
-            _bring_back(store, transaction, subscription, sequence, priority, key)
-            moved += 1
+        known = addressed(transaction, sequence, store.settings.main)
+        chosen = [each for each in known if each.subscription == subscription]
+        if not chosen and (subscription == MAIN or (pattern is not None and lookup.matches(pattern, text))):
+            # It did not go there before.
+            chosen = [Target(subscription)]
+            address(transaction, sequence, [*known, *chosen])
+        if not chosen or subscription in lookup.holders(transaction, sequence, priority):
+            continue
+        for each in chosen:
+            _bring_back(store, transaction, each, sequence, priority, key)
+        moved += len(chosen)
     return moved, rows[-1][0] if rows else last
 
 
 def check_start(start: object) -> None:
     """Raises ``InputError`` (``bad-setting``) unless it can be the number of a message."""
-    if type(start) is not int or start < 0:
-        raise InputError("bad-setting", f"start is {start!r}, not the number of a message")
+    check_number(start, "start")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,6 +86,20 @@ def test_json_is_for_machines(tmp_path: Path) -> None:
     repaired = json.loads(called(path, "--json", "--repair").stdout)
     assert repaired["actions"][0]["code"] == "missing-message"
     assert repaired["after"]["healthy"]
+
+
+@pytest.mark.parametrize("suffix", ["", "-mark", "-wal"])
+def test_a_pipe_is_never_waited_for(tmp_path: Path, suffix: str) -> None:
+    """Neither in the place of the file nor in that of one beside it."""
+    path = tmp_path / "queue.db"
+    if suffix:
+        queue_file(path)
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    os.mkfifo(f"{path}{suffix}")
+    command = [sys.executable, "-m", "pointsman", "queue", "doctor", str(path)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == (0 if suffix else 2)
+    assert "Traceback" not in ended.stderr
 
 
 def test_no_file_is_an_error(tmp_path: Path) -> None:

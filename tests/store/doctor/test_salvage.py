@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import stat
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from pointsman.store.doctor.diagnosing import diagnose
 from pointsman.store.doctor.reading import PAGE, Unreadable, each_row
 from pointsman.store.doctor.repairing import repair
 from pointsman.store.queue import Queue
-from tests.store.doctor.files import queue_file
+from tests.store.doctor.files import before_the_end, flip, killed, queue_file
 
 SIZE = 4096
 
@@ -126,6 +127,41 @@ def test_nothing_is_ever_written_over(tmp_path: Path) -> None:
     (action, *_) = repair(path)
     assert action.file == f"{path}-salvaged-2"
     assert Path(f"{path}-salvaged").read_bytes() == first
+
+
+def test_what_is_saved_has_the_mode_of_the_file_and_follows_no_link(tmp_path: Path) -> None:
+    """A link that leads nowhere is a name that is taken."""
+    path = large(tmp_path / "queue.db")
+    path.chmod(0o600)
+    overwrite(path, 0, bytes(100))
+    Path(f"{path}-salvaged").symlink_to(tmp_path / "elsewhere")
+    (action, *_) = repair(path)
+    assert action.file == f"{path}-salvaged-2"
+    assert not (tmp_path / "elsewhere").exists()
+    assert [stat.S_IMODE(Path(f"{action.file}{each}").stat().st_mode) for each in ("", "-mark")] == [0o600, 0o600]
+    assert len(contents(action.file)) == 400
+
+
+def test_a_log_that_is_kept_has_the_mode_of_the_file(tmp_path: Path) -> None:
+    """It holds the same messages."""
+    path = killed(tmp_path)
+    path.chmod(0o600)
+    flip(Path(f"{path}-wal"), before_the_end(Path(f"{path}-wal"), 4))
+    kept = [action.file for action in repair(path) if action.file is not None]
+    assert [stat.S_IMODE(Path(each).stat().st_mode) for each in kept] == [0o600]
+
+
+def test_a_file_that_is_given_by_a_link_is_judged_with_what_is_beside_it(tmp_path: Path) -> None:
+    """The log and the mark are beside the file itself."""
+    path = killed(tmp_path)
+    flip(Path(f"{path}-wal"), before_the_end(Path(f"{path}-wal"), 4))
+    (tmp_path / "folder").mkdir()
+    link = tmp_path / "folder" / "link.db"
+    link.symlink_to(path)
+    assert diagnose(link).findings == diagnose(path).findings
+    repair(link)
+    assert diagnose(path).healthy
+    assert [each.name for each in link.parent.iterdir()] == ["link.db"]
 
 
 def test_what_is_no_queue_at_all_gives_an_empty_file(tmp_path: Path) -> None:

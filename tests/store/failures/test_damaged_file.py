@@ -141,7 +141,7 @@ def test_a_torn_mark_says_nothing(path: Path) -> None:
 
 def test_a_mark_ahead_of_the_file_refuses_it(path: Path) -> None:
     """As for a file that was put back from a copy."""
-    mark = MarkFile(mark_path(path))
+    mark = MarkFile(path)
     mark.write(10_000, 10_000)
     mark.close()
     assert take_all(path, "full") == (set(), "store-lost-tail")

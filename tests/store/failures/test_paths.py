@@ -54,6 +54,14 @@ def make(path: Path) -> None:
         queue.put("one")
 
 
+def test_a_pipe_is_no_queue(tmp_path: Path) -> None:
+    """Nor is any other special file; nothing is made beside it."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StoreError, match="store-not-opened"):
+        Queue(tmp_path / "pipe")
+    assert [each.name for each in tmp_path.iterdir()] == ["pipe"]
+
+
 def test_a_folder_is_no_queue(folder: Path) -> None:
     """The path of a folder is refused."""
     (folder / "inner").mkdir()

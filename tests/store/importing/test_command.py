@@ -90,9 +90,16 @@ def test_mistakes_come_before_anything_is_made(tmp_path: Path) -> None:
 
 
 def test_a_database_that_matched_word_by_word_is_told_apart(tmp_path: Path) -> None:
-    """The later MiniQ's patterns must not be translated."""
-    source = miniq(tmp_path / "miniq.db", [("1", "a.b", "x", 0, 5)])
+    """The later MiniQ's patterns stay as they are, and take what they took."""
+    topics = ["orders", "orders.new", "orders.new.eu", "Orders.new"]
+    source = miniq(tmp_path / "miniq.db", [(topic, topic, "x", 0, 5) for topic in topics])
     with closing(sqlite3.connect(source)) as connection, connection:
         connection.execute("CREATE TABLE routing_segments (message_id TEXT, segment_position INTEGER)")
-    assert "are amqp already" in called(source, tmp_path / "queue.db", "--pattern", "a.*").stdout
+    patterns = ["orders.#", "orders.*", "#", "*.new", "orders*", ""]
+    options = [each for pattern in patterns for each in ("--pattern", pattern)]
+    assert "are amqp already" in called(source, tmp_path / "queue.db", *options).stdout
+    said = json.loads(called(source, tmp_path / "queue.db", *options, "--json").stdout)["patterns"]
+    assert [each["new"] for each in said] == [["orders.#"], ["orders.*"], ["#"], ["*.new"], ["orders*"], ["#"]]
+    assert {(each["fit"], each["differences"]) for each in said} == {("exact", "")}
+    assert [(each["before"], each["now"]) for each in said] == [(3, 3), (1, 1), (4, 4), (2, 2), (0, 0), (4, 4)]
     assert "are amqp already" not in called(EXAMPLE, tmp_path / "queue.db", "--pattern", "a.*").stdout

@@ -33,7 +33,7 @@ def subjects(dialect: str) -> tuple[str, ...]:
     Long enough to tell the patterns apart; with ``a**b`` in two segments, Zato's would have to be longer.
     """
     if dialect == "zato":
-        texts = ["".join(each) for length in range(1, 6) for each in product("abx.", repeat=length)]
+        texts = ["".join(each) for length in range(1, 7) for each in product("abx.", repeat=length)]
     else:
         separator = find_dialect(dialect).separator
         tokens = SUBJECT_TOKENS[dialect]

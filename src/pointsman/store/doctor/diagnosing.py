@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -44,11 +45,12 @@ def diagnose(
     What cannot be read becomes a finding. Raises ``StoreError``: ``no-file`` if there is no file that can be opened,
     and ``store-busy`` if another process keeps everybody out.
     """
-    database, attempts = Path(path), 0
+    # The log and the mark are beside the file itself, not beside a link to it.
+    database, attempts = Path(path).resolve(), 0
     while True:
         attempts += 1
         try:
-            return _diagnose(database, clock, progress)
+            return replace(_diagnose(database, clock, progress), path=str(path))
         except StoreError as error:
             if error.code == "source-changed" and attempts < ATTEMPTS:
                 continue

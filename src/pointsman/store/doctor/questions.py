@@ -118,10 +118,14 @@ INSERT OR REPLACE INTO main.key SELECT * FROM source.key NOT INDEXED WHERE id BE
 RETURNING id
 """
 COPY_ROWS = (
-    "INSERT OR IGNORE INTO main.subscription SELECT * FROM source.subscription NOT INDEXED WHERE ?1 IS NOT NULL",
+    """
+    INSERT OR IGNORE INTO main.subscription SELECT * FROM source.subscription NOT INDEXED
+    WHERE ?1 IS NOT NULL AND gone = 0
+    """,
     "INSERT OR IGNORE INTO main.via SELECT * FROM source.via NOT INDEXED WHERE ?1 IS NOT NULL",
     "INSERT OR IGNORE INTO main.pending SELECT * FROM source.pending WHERE sequence > ?",
     "INSERT OR IGNORE INTO main.finished SELECT * FROM source.finished WHERE sequence > ?",
+    "INSERT OR IGNORE INTO main.addressed SELECT * FROM source.addressed WHERE sequence > ?",
 )
 COPY_STATE = (
     "INSERT OR IGNORE INTO main.seen SELECT * FROM source.seen",

@@ -41,7 +41,7 @@ def repair(
     case the file itself is changed: what is damaged is set aside, and no message is deleted. No other process should
     have the queue open. Raises ``StoreError``; what was done until then is whole in itself, and can be gone on with.
     """
-    database = Path(path)
+    database = Path(path).resolve()
     found = diagnose(database, clock=clock, progress=progress) if diagnosis is None else diagnosis
     if found.healthy:
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -14,8 +15,9 @@ from pointsman.store.doctor.finding import Action
 from pointsman.store.doctor.mending import mend
 from pointsman.store.doctor.rebuilding import rebuild
 from pointsman.store.doctor.tail import read_mark
-from pointsman.store.mark import Mark, MarkFile, mark_path
+from pointsman.store.mark import Mark, MarkFile
 from pointsman.store.queue import Queue
+from pointsman.store.side_file import make_side_file
 
 
 def salvage(path: Path, code: str) -> list[Action]:
@@ -44,6 +46,8 @@ def _copy(path: Path, source: Path, target: Path) -> Copied:
     """Copies from a file that SQLite may not open, after all; then there is nothing."""
     for each in (target, *(Path(f"{target}{suffix}") for suffix in ("-wal", "-shm", "-mark"))):
         each.unlink(missing_ok=True)
+    # An empty file is a new queue; who may not read the damaged one may not read this one either.
+    os.close(make_side_file(target, path))
     mark = read_mark(path)
     control = None
     with suppress(*FAILED):
@@ -69,7 +73,8 @@ def keep_log(path: Path) -> Action | None:
     if not log.exists() or not log.stat().st_size:
         return None
     kept = free_name(f"{path}-wal-damaged")
-    shutil.copyfile(log, kept)
+    with log.open("rb") as source, os.fdopen(make_side_file(kept, path), "wb") as file:
+        shutil.copyfileobj(source, file)
     return Action("log-broken", f"kept the log as {kept.name}", 1, str(kept))
 
 
@@ -88,7 +93,7 @@ def write_mark(path: Path) -> None:
     """Makes the mark say what the file says."""
     with changing(path) as connection:
         found = Mark._make(next(iter(connection.execute(statements.CONTROL_READ)))[:2])
-    mark = MarkFile(mark_path(path))
+    mark = MarkFile(path)
     try:
         mark.write(*found)
     finally:
@@ -98,7 +103,7 @@ def write_mark(path: Path) -> None:
 def free_name(wanted: str) -> Path:
     """A path that is not taken: the wanted one, or that with a number behind it."""
     path, number = Path(wanted), 1
-    while path.exists():
+    while os.path.lexists(path):
         number += 1
         path = Path(f"{wanted}-{number}")
     return path

@@ -8,15 +8,13 @@ from pointsman.store.doctor.control import Control
 from pointsman.store.doctor.finding import Findings
 from pointsman.store.doctor.wal import Log
 from pointsman.store.mark import Mark, mark_path, parse_mark
+from pointsman.store.side_file import read_side_file
 
 
 def read_mark(path: Path, findings: Findings | None = None) -> Mark | None:
     """The mark of a file; None if there is none, or none that can be read."""
-    try:
-        data = mark_path(path).read_bytes()
-    except OSError:
-        return None
-    mark = parse_mark(data)
+    data = read_side_file(mark_path(path))
+    mark = parse_mark(data or b"")
     if mark is None and data and findings is not None:
         findings.add("mark-unreadable")
     return mark

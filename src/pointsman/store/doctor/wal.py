@@ -130,11 +130,11 @@ def _summary(path: Path, header: bytes, page_size: int) -> Log:
 
 
 def _header(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(HEADER.size)
-    except FileNotFoundError:
+    # A pipe, which would be waited for, is no log.
+    if not path.is_file():
         return b""
+    with path.open("rb") as file:
+        return file.read(HEADER.size)
 
 
 def header_is_intact(header: bytes) -> bool:

@@ -83,9 +83,23 @@ def translate_legacy(pattern: str) -> LegacyTranslation:
     return LegacyTranslation(pattern, (new,), _meaning(new), exact, "; ".join(differences), _zato(words), plain)
 
 
-def translate_all(patterns: Iterable[str]) -> list[LegacyTranslation]:
-    """The translation of each. Raises ``PatternError`` for the first that has none."""
-    return [translate_legacy(pattern) for pattern in patterns]
+def translate_segmented(pattern: str) -> LegacyTranslation:
+    """The same for a MiniQ that has a table ``routing_segments`` and matched word by word: its patterns are amqp's.
+
+    >>> translate_segmented("orders.#").new
+    ('orders.#',)
+    """
+    if not pattern:
+        return translate_legacy(pattern)
+    return LegacyTranslation(pattern, (Pattern(pattern, "amqp").text,), "as before, word by word", True, "")
+
+
+def translate_all(patterns: Iterable[str], *, segmented: bool = False) -> list[LegacyTranslation]:
+    """The translation of each; ``segmented`` if the old queue matched word by word.
+
+    Raises ``PatternError`` for the first that has none.
+    """
+    return [translate_segmented(pattern) if segmented else translate_legacy(pattern) for pattern in patterns]
 
 
 def _compared_as_it_is(pattern: str) -> LegacyTranslation:

@@ -15,6 +15,7 @@ that a process has on a file when that process closes it anywhere, a process mus
 from __future__ import annotations
 
 import fcntl
+import stat
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -103,8 +104,13 @@ def _vfs(unlocked: bool) -> str | None:
 
 def _header(path: Path) -> bytes:
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            # To open a pipe would wait for somebody who writes into it.
+            raise StoreError("no-file", "it is no regular file", file=str(path))
         with path.open("rb") as file:
             header = file.read(HEADER)
+    except StoreError:
+        raise
     except OSError as error:
         raise StoreError("no-file", f"it cannot be read: {error.strerror}", file=str(path)) from error
     if header[: len(MAGIC)] != MAGIC:

@@ -7,6 +7,7 @@ import json
 from pointsman.store import statements
 from pointsman.store.importing.kinds import State
 from pointsman.store.importing.terms import Change, Taken, shown
+from pointsman.store.putting import Target, address
 from pointsman.store.settling import cut
 from pointsman.store.store import Store
 from pointsman.store.stored import checksum, stamp
@@ -62,11 +63,13 @@ class Storing:
 
     def _deliver(self, taken: Taken, sequence: int, key: int) -> None:
         transaction = self._transaction
-        targets = self._subscriptions.matching(taken.key)
+        targets = [Target(each) for each in self._subscriptions.matching(taken.key)]
         if self._main == "always" or not targets:
-            targets = [*targets, MAIN]
+            targets.append(Target(MAIN))
+        address(transaction, sequence, targets)
         for target in targets:
-            transaction.execute(statements.READY_ADD, (target, taken.priority, sequence, 0, key, 0, None, None))
+            row = (target.subscription, taken.priority, sequence, 0, key, 0, None, None)
+            transaction.execute(statements.READY_ADD, row)
         if len(targets) > 1:
             transaction.execute(statements.PENDING_ADD, (sequence, len(targets)))
         transaction.unfinished += 1

@@ -31,23 +31,29 @@ class Usage(NamedTuple):
         return {"before": self.before, "now": self.now, "gained": list(self.gained), "lost": list(self.lost)}
 
 
-def usage(translations: Sequence[LegacyTranslation], topics: Iterable[tuple[str, int]]) -> list[Usage]:
-    """What each pattern takes of messages with these topics and counts; SQLite itself says what it took before."""
+def usage(
+    translations: Sequence[LegacyTranslation], topics: Iterable[tuple[str, int]], *, segmented: bool = False
+) -> list[Usage]:
+    """What each pattern takes of messages with these topics and counts; SQLite itself says what it took before.
+
+    ``segmented`` if the old queue matched word by word, as the new patterns do.
+    """
     counted = list(topics)
     connection = apsw.Connection(":memory:")
     try:
-        return [_usage(each, counted, connection) for each in translations]
+        return [_usage(each, counted, None if segmented else connection) for each in translations]
     finally:
         connection.close()
 
 
-def _usage(translation: LegacyTranslation, topics: list[tuple[str, int]], connection: apsw.Connection) -> Usage:
+def _usage(translation: LegacyTranslation, topics: list[tuple[str, int]], connection: apsw.Connection | None) -> Usage:
     patterns = [Pattern(text, "amqp") for text in translation.new]
     before = now = 0
     gained: list[str] = []
     lost: list[str] = []
     for topic, count in topics:
-        took, takes = _took(translation.old, topic, connection), _takes(patterns, topic)
+        takes = _takes(patterns, topic)
+        took = takes if connection is None else _took(translation.old, topic, connection)
         before += count * took
         now += count * takes
         if took != takes:

@@ -1,0 +1,72 @@
+"""Files beside a database: made with its mode and owner, and never reached through a link.
+
+A name that everybody can predict may be taken by somebody else: a link there would have another file overwritten.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from pointsman.errors import StoreError
+
+
+def open_side_file(path: Path, database: str | Path) -> int:
+    """A descriptor to read and write the file with; it is made if there is none.
+
+    Raises OSError, and ``StoreError`` (``side-file-refused``) for a link, and for what is no regular file.
+    """
+    while True:
+        check_side_file(path)
+        try:
+            return os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            pass
+        try:
+            return make_side_file(path, database)
+        except FileExistsError:
+            # Another process has made it meanwhile.
+            continue
+
+
+def make_side_file(path: Path, database: str | Path) -> int:
+    """A descriptor of a new file. Raises OSError, FileExistsError also for a link that leads nowhere."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        take_after(descriptor, Path(database).stat())
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def read_side_file(path: Path) -> bytes | None:
+    """What is in the file; None if there is none that can be read, or if it is a link or no regular file."""
+    try:
+        check_side_file(path)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read()
+
+
+def check_side_file(path: Path) -> None:
+    """Raises ``StoreError`` (``side-file-refused``) for a link, and for what is no regular file."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        what = "a symbolic link" if stat.S_ISLNK(mode) else "no regular file"
+        raise StoreError("side-file-refused", f"it is {what}", file=str(path))
+
+
+def take_after(made: int | Path, like: os.stat_result, *, execute: bool = False) -> None:
+    """Gives a new file, or folder (``execute``), the mode of the database, and its owner where that can be."""
+    mode = stat.S_IMODE(like.st_mode)
+    # Whoever may read the database may go into a folder beside it.
+    os.chmod(made, mode | (mode & 0o444) >> 2 if execute else mode)  # noqa: PTH101, as it may be a descriptor
+    if os.geteuid() == 0:
+        os.chown(made, like.st_uid, like.st_gid)
