@@ -455,6 +455,16 @@ CATALOGUE: dict[str, Entry] = {
         "Another run of the pipeline has the same checkpoint.",
         "Stop the other run, or give this pipeline a checkpoint of its own. One that was killed is waited for.",
     ),
+    "checkpoint-incomplete": Entry(
+        "A part of a pipeline's checkpoint is missing.",
+        "Restore the whole checkpoint from one copy. To start over, remove the checkpoint and the folders that the"
+        " pipeline writes to.",
+    ),
+    "folder-taken": Entry(
+        "A folder that a pipeline writes to holds batches of another run.",
+        "Name another folder, or remove this one. To start a pipeline over, remove its checkpoint and the folders that"
+        " it writes to.",
+    ),
     "folder-elsewhere": Entry(
         "A folder that the driver of Spark and its workers must share is not the same one for both.",
         "Name a folder of a file system that is mounted on all hosts at the same path, and that both may write to.",

@@ -68,12 +68,15 @@ class RoutingTable:
             self._translator.add(rule.template.source, number)
 
     @classmethod
-    def load(cls, path: str | Path, environment: str | None = None) -> RoutingTable:
+    def load(
+        cls, path: str | Path, environment: str | None = None, *, seen: dict[Path, document.Stamp] | None = None
+    ) -> RoutingTable:
         """The table in a file. Raises ``TableError``, which holds every mistake, each with its file, line and column;
-        ``InputError`` when there is no file, no YAML or no such environment.
+        ``InputError`` when there is no file, no YAML or no such environment. ``seen`` gets the file and those that it
+        includes, for a caller that watches them.
         """
         with without_collector():
-            return cls._from_tree(document.read_document(Path(path)), environment)
+            return cls._from_tree(document.read_document(Path(path), seen), environment)
 
     @classmethod
     def parse(cls, text: str, environment: str | None = None, file: str = "table.yaml") -> RoutingTable:

@@ -88,14 +88,23 @@ def test_real_time_is_refused_with_each_stage_that_is_in_the_way(tmp_path: Path)
         ("{type: smoke-signal}", "{}", "there is no type 'smoke-signal'"),
         ("{type: subject, options: {subject: late}}", "{}", "come from no queue"),
         ("{}", "{other: {path: x}}", "'other' goes, which is no destination"),
-        ("{}", "{audit: {path: x}, desk: {path: x}}", "have one path"),
+        ("{}", "{audit: {path: x}, desk: {path: x}}", "'audit' and .*'desk' have one path"),
+        ("{}", "{audit: {path: x}, desk: {path: ./y/../x/}}", "'audit' and .*'desk' have one path"),
+        ("{}", "{audit: {path: real/x}, desk: {path: link/x}}", "'audit' and .*'desk' have one path"),
+        ("{}", "{audit: {path: x}, desk: {path: x/batch=1}}", "'audit' and .*'desk' have one path"),
+        ("{}", "{audit: {path: 's3a://b/x'}, desk: {path: 's3a://b/y/../x'}}", "'audit' and .*'desk' have one path"),
+        ("{}", "{audit: {path: out/deliveries}}", "'out' and .*'audit' have one path"),
+        ("{}", "{audit: {path: link/../out/dead/desk}}", "'out' and .*'audit' have one path"),
+        ("{}", "{audit: {path: checkpoint/route}}", "the checkpoint and .*'audit' have one path"),
     ],
 )
 def test_what_cannot_be_delivered_to_is_refused_when_the_pipeline_starts(
     tmp_path: Path, table: str, destinations: str, problem: str
 ) -> None:
-    """Nothing falls silently into some folder."""
+    """Nothing falls silently into some folder, or into that of another, however it is spelled."""
     path = tmp_path / "pipeline.yaml"
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
     (tmp_path / "table.yaml").write_text(
         f"destinations: {{audit: {table}}}\nroutes: [{{name: all, pattern: '>', destinations: [audit, desk]}}]"
     )

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 from pointsman.broker.wildcards import check_names
 from pointsman.errors import InputError
 from pointsman.pipeline.batch_state import mounted
+from pointsman.pipeline.delivering.claims import COMMANDS, claim_folders
+from pointsman.pipeline.delivering.files import Files
 from pointsman.pipeline.queue_source.registering import register
 from pointsman.pipeline.running.alone import alone
 from pointsman.pipeline.running.batch import BatchRunner, Totals
 from pointsman.pipeline.running.following import Follower
-from pointsman.pipeline.running.places import COMMANDS, places_of, source_of_followers
+from pointsman.pipeline.running.identity import FOLLOW, ROUTE, SUBSCRIPTIONS, identity_of
+from pointsman.pipeline.running.places import places_of, source_of_followers
 from pointsman.pipeline.running.real_time import check_real_time
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.source import open_source
@@ -30,8 +33,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-SUBSCRIPTIONS = "subscriptions"
-"""The folder, in the checkpoint, of their versions."""
 PATIENCE = 60.0
 """Seconds that another run is waited for; it may be what is left of one that was killed."""
 WATCH = 0.5
@@ -51,8 +52,9 @@ def run(
     ``tell`` is called with each thing that happened, ``watch`` now and then with the totals and the queries. SIGTERM
     and SIGINT let the batch that is under way finish. A session that is given is not ended. Raises what a query failed
     with, as ``InputError`` (``query-failed``), and before that ``folder-elsewhere`` if the workers of a cluster do not
-    share the folders that are written to, and ``checkpoint-in-use`` if another run does not end; at any
-    time ``java-ended``.
+    share the folders that are written to, ``checkpoint-in-use`` if another run does not end,
+    ``checkpoint-incomplete`` if a part of the checkpoint is gone, and ``folder-taken`` if a folder that is written to
+    holds batches of another run; at any time ``java-ended``.
     """
     written = pipeline.written
     checkpoint = mounted(pipeline.at(written.checkpoint))
@@ -71,9 +73,11 @@ def run(
         with _while_java_lives():
             check_shared(session, pipeline.at(written.out), str(checkpoint))
             with alone(session, checkpoint, PATIENCE), _stopping() as stop:
+                identity = identity_of(checkpoint)
+                claim_folders(Files(session), places.claims, identity)
                 subscribed = _subscribed(session, pipeline, tables, checkpoint, tell)
-                runner = BatchRunner(pipeline, tables, checkpoint, tell, subscribed=subscribed)
-                queries = _start(session, pipeline, tables, runner, checkpoint, tell)
+                runner = BatchRunner(pipeline, tables, checkpoint, identity, tell, subscribed=subscribed)
+                queries = _start(session, pipeline, tables, runner, checkpoint, identity, tell)
                 _watch(queries, runner.totals, stop, watch)
     finally:
         if spark is None:
@@ -97,20 +101,28 @@ def _while_java_lives() -> Iterator[None]:
 
 
 def _start(
-    spark: SparkSession, pipeline: PipelineFile, tables: Tables, runner: BatchRunner, checkpoint: Path, tell: Tell
+    spark: SparkSession,
+    pipeline: PipelineFile,
+    tables: Tables,
+    runner: BatchRunner,
+    checkpoint: Path,
+    identity: str,
+    tell: Tell,
 ) -> list[StreamingQuery]:
     """The query that routes, and if the table has sagas or gatherings, the one that follows them."""
     made: list[tuple[str, DataFrame, Callable[[DataFrame, int], None]]] = []
-    made.append(("route", open_source(spark, pipeline), runner))
+    made.append((ROUTE, open_source(spark, pipeline), runner))
     table = tables.table
     if table.sagas or any(route.gather is not None for route in table.routes):
         own = checkpoint / COMMANDS
         subscribed = _subscribed(spark, pipeline, tables, own, tell)
-        sender = BatchRunner(pipeline, tables, own, tell, following=True, subscribed=subscribed)
+        sender = BatchRunner(
+            pipeline, tables, own, f"{identity}/{COMMANDS}", tell, following=True, subscribed=subscribed
+        )
         runner.totals.commands = sender.totals
         follower = Follower(pipeline, table, tell, sender)
         events = follower.events(open_source(spark, source_of_followers(pipeline)))
-        made.append(("follow", events, follower))
+        made.append((FOLLOW, events, follower))
     queries = [_query(stream, pipeline, name, checkpoint / name, act) for name, stream, act in made]
     tell("started", table=table.hash, queries=[query.name for query in queries])
     return queries
