@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pointsman.errors import InputError, MissingExtraError
 from pointsman.pipeline.columns import find
+from pointsman.pipeline.delivering.saving import CSV, save
 from pointsman.pipeline.json_lines import PLACE, Lines, Place, read_lines, stream_lines
 from pointsman.pipeline.json_messages import STAGE
 from pointsman.pipeline.problem import is_fine, with_problem, with_problems
@@ -142,14 +143,11 @@ def write_frame(
 ) -> None:
     """Writes rows into a new folder, in any format of Spark, with a folder in it for each value of the columns named.
 
-    In ``json`` and ``csv``, which have no binary values, ``body`` is text; one that is not UTF-8 is in ``body_base64``
-    instead. In ``csv``, maps and structs are JSON. Raises ``InputError`` (``spark-failed``); what was written until
-    then is left there.
+    The rows are ``as_written`` in the format. Raises ``InputError`` (``spark-failed``); what was written until then is
+    left there.
     """
     with spark_errors(str(path)):
-        shown = _as_text(frame, nested=format_name != "csv") if format_name in ("json", "csv") else frame
-        chosen = {"header": "true", "escape": '"', **options} if format_name == "csv" else options
-        shown.write.format(format_name).options(**chosen).partitionBy(*partition_by).save(str(path))
+        save(frame, format_name, options, str(path), by=partition_by, mode="error")
 
 
 def _load(
@@ -163,7 +161,7 @@ def _load(
 ) -> DataFrame:
     from pyspark.sql.types import StringType, StructField, StructType
 
-    chosen = {"header": "true", "escape": '"', "columnPruning": "false", **options} if name == "csv" else options
+    chosen = {**CSV, "columnPruning": "false", **options} if name == "csv" else options
     reader = (spark.readStream if stream else spark.read).format(name).options(**chosen)
     if schema is not None:
         kind = StructType.fromDDL(schema)
@@ -191,10 +189,10 @@ def _with_corrupt(loaded: DataFrame) -> DataFrame:
 
 
 def _fit(frame: DataFrame) -> DataFrame:
-    """The rows with ``metadata`` as a map and ``time`` as a timestamp, where they are texts."""
+    """The rows with ``metadata`` as a map and ``time`` as a timestamp, where they are texts, and the body as bytes."""
     from pyspark.sql import functions as sf
 
-    made = with_problems(frame)
+    made = _with_bytes(with_problems(frame))
     for field, what in (("metadata", "a JSON object of texts"), ("time", "a time")):
         name = find(made, field)
         if name is None or made.schema[name].dataType.simpleString() != "string":
@@ -207,21 +205,19 @@ def _fit(frame: DataFrame) -> DataFrame:
     return made
 
 
-def _as_text(frame: DataFrame, *, nested: bool) -> DataFrame:
-    """The rows as formats of text can hold them."""
+def _with_bytes(frame: DataFrame) -> DataFrame:
+    """The rows with the bytes of ``body_base64`` as their body, where there is such a column, as ``save`` writes it."""
     from pyspark.sql import functions as sf
 
-    shown = frame
-    for field in frame.schema.fields:
-        column = frame[field.name]
-        kind = field.dataType.typeName()
-        if kind == "binary":
-            text = column.cast("string")
-            shown = shown.withColumn(f"{field.name}_base64", sf.when(~sf.is_valid_utf8(text), sf.base64(column)))
-            shown = shown.withColumn(field.name, sf.when(sf.is_valid_utf8(text), text))
-        elif kind in ("map", "struct", "array") and not nested:
-            shown = shown.withColumn(field.name, sf.to_json(column))
-    return shown
+    encoded, body = find(frame, "body_base64"), find(frame, "body")
+    if encoded is None or frame.schema[encoded].dataType.simpleString() != "string":
+        return frame
+    text, read = frame[encoded], sf.try_to_binary(frame[encoded], sf.lit("base64"))
+    plain = sf.lit(None).cast("binary") if body is None else frame[body].cast("binary")
+    reason = sf.lit("body_base64 is not Base64, or there is a body as well")
+    wrong = text.isNotNull() & (read.isNull() | plain.isNotNull())
+    told = with_problem(frame, STAGE, "bad-message", reason, wrong)
+    return told.withColumn(body or "body", sf.coalesce(read, plain)).drop(encoded)
 
 
 def _as_given(file: str, whole: str, path: str | Path) -> str:

@@ -56,7 +56,7 @@ class Follower:
             found = kept.groupBy("kind", "outcome").count().collect()
             if found:
                 out = f"{self._pipeline.at(self._pipeline.written.out)}/followed/batch={batch}"
-                save(kept, self._pipeline.written.format, {}, out, by="kind")
+                save(kept, self._pipeline.written.format, {}, out, by=("kind",))
             if any(row["kind"] == COMMAND for row in found):
                 self._sender(commands_of(kept), batch)
         finally:
