@@ -93,20 +93,27 @@ def stream_messages(
     format_name: str,
     options: Mapping[str, Any] = NO_OPTIONS,
     names: Mapping[str, str] = NO_NAMES,
+    *,
+    placed: bool = False,
 ) -> DataFrame:
     """The messages of a source as a stream, in any format of Spark; read as ``read_archive`` reads them.
 
+    With ``placed`` those of JSON and of a queue have ``PLACE``, a text by which those of a batch are in their order.
     ``names`` are the fields of a message by the columns, or the keys of JSON, that hold them, where these are others.
     CSV, Parquet, ORC and Avro have the columns of the option ``schema``, or of the files that are there now. Raises
     ``InputError``: ``bad-usage`` if a column that is named is not there, ``no-file`` or ``spark-failed`` for what Spark
     refuses.
     """
+    from pyspark.sql import functions as sf
+
     own = dict(options)
     schema = own.pop("schema", None)
     with spark_errors(path or format_name):
         if format_name == "json":
-            return stream_lines(spark, path, own, schema, names)
+            return stream_lines(spark, path, own, schema, names, placed=placed)
         stream = _load(spark, path, format_name, own, schema, stream=True)
+        if placed and format_name == "pointsman":
+            stream = stream.withColumn(PLACE, sf.lpad(stream["sequence"].cast("string"), 20, "0"))
         for column, field in names.items():
             if find(stream, column) is None:
                 raise InputError("bad-usage", f"the source has no column {column!r} for {field!r}")

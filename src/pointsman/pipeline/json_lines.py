@@ -6,7 +6,8 @@ project makes messages of them. So a line means the same here as it does everywh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -79,17 +80,46 @@ def stream_lines(
     options: Mapping[str, Any],
     schema: str | None = None,
     names: Mapping[str, str] = NO_NAMES,
+    *,
+    placed: bool = False,
 ) -> DataFrame:
     """The messages of files as a stream: one row for each line that has text, as ``as_messages`` makes them.
 
-    A message without an id has none here, for a stream does not know the numbers of lines. The options are those of
+    A message without an id has none here, for a stream does not know the numbers of lines. With ``placed`` they have
+    ``PLACE``, a text by which those of one batch are in the order of their files and lines. The options are those of
     Spark's format text, as a stream. Raises what Spark raises, and as ``as_messages``.
     """
     from pyspark.sql import functions as sf
 
     text = spark.readStream.format("text").options(**{"lineSep": "\n", **options}).load(path)
-    lines = text.select(sf.col("value").alias("line"), sf.lit(None).cast("string").alias("name"))
+    lines = text.select(
+        sf.col("value").alias("line"),
+        sf.lit(None).cast("string").alias("name"),
+        *([_placing()("_metadata.file_path", "_metadata.file_block_start").alias(PLACE)] if placed else ()),
+    )
     return as_messages(lines.where(_has_text()), schema, names)
+
+
+def _placing() -> Any:
+    """The function from the file and the block of each row of a task to its place: rows of a block are in their order.
+
+    Spark has no such function for streams. It is said not to be deterministic, as it counts.
+    """
+    import pyarrow as pa
+    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # it is there; its stub does not say so
+
+    def place(columns: Iterator[Any]) -> Iterator[Any]:
+        counts: Counter[tuple[str, int]] = Counter()
+        for files, blocks in columns:
+            made = []
+            for block in zip(files.to_pylist(), blocks.to_pylist(), strict=True):
+                counts[block] += 1
+                made.append(f"{block[0]}\0{block[1]:016x}{counts[block]:016x}")
+            yield pa.array(made, pa.string())
+
+    # Spark reads from the types that it works on a stream of columns; as text it could not find them here.
+    place.__annotations__ = {"columns": Iterator[tuple[pa.Array, pa.Array]], "return": Iterator[pa.Array]}
+    return arrow_udf(place, "string").asNondeterministic()
 
 
 def _has_text() -> Column:

@@ -121,7 +121,7 @@ def _start(
         )
         runner.totals.commands = sender.totals
         follower = Follower(pipeline, table, tell, sender)
-        events = follower.events(open_source(spark, source_of_followers(pipeline)))
+        events = follower.events(open_source(spark, source_of_followers(pipeline), placed=True))
         made.append((FOLLOW, events, follower))
     queries = [_query(stream, pipeline, name, checkpoint / name, act) for name, stream, act in made]
     tell("started", table=table.hash, queries=[query.name for query in queries])
