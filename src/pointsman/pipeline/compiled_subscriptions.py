@@ -15,7 +15,7 @@ from pointsman.pipeline.subscription_frame import Weighed, chosen, weigh
 from pointsman.pipeline.subscription_lists import warmed
 from pointsman.pipeline.subscription_parts import PART, compile_here, compile_on_workers
 from pointsman.pipeline.subscription_shards import shard_of_pattern
-from pointsman.pipeline.whole_file import write_whole
+from pointsman.pipeline.whole_file import PRIVATE, write_whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -176,6 +176,7 @@ def _compiled(
     # Each of them is verified, also if the first one says that there is something that expires.
     expires = any([warmed(drafts[part]) for part in sorted(written)])  # noqa: C419 - as said
     for part in written:
+        drafts[part].chmod(PRIVATE)
         drafts[part].replace(folder / names[part])
     kept = [name if part in written else None for part, name in enumerate(names)]
     shards, common = (kept[:-1], kept[-1:]) if way.mode == "partitioned" else ([], kept)
