@@ -67,23 +67,49 @@ def run(
 
     tables = Tables(Path(pipeline.at(written.table)), written.environment, checkpoint, tell, check)
     check_real_time(pipeline, tables.table)
-    session = spark or local_session("pointsman", master or written.master, **written.spark)
-    register(session)
+    totals = Totals()
+    with _stopping() as stop:
+        session = spark or _session(pipeline, master)
+        try:
+            with _while_java_lives():
+                register(session)
+                check_shared(session, pipeline.at(written.out), str(checkpoint))
+                with alone(session, checkpoint, PATIENCE):
+                    identity = identity_of(checkpoint)
+                    claim_folders(Files(session), places.claims, identity)
+                    subscribed = _subscribed(session, pipeline, tables, checkpoint, tell)
+                    runner = BatchRunner(pipeline, tables, checkpoint, identity, tell, subscribed=subscribed)
+                    totals = runner.totals
+                    queries = _start(session, pipeline, tables, runner, checkpoint, identity, tell)
+                    _watch(queries, totals, stop, watch)
+        except InputError as error:
+            # Java may have got the same signal, and be quicker.
+            if error.code != "java-ended" or not stop.is_set():
+                raise
+        finally:
+            if spark is None:
+                with suppress(InputError), _while_java_lives():
+                    session.stop()
+    return totals
+
+
+def _session(pipeline: PipelineFile, master: str | None) -> SparkSession:
+    """A session of which Java overlooks SIGTERM: who stops all processes of a service lets Java end with the driver.
+
+    A signal that comes meanwhile is handled after it.
+    """
+    written = pipeline.written
+    name, where = "pointsman", master or written.master
+    if threading.current_thread() is not threading.main_thread():
+        return local_session(name, where, **written.spark)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    # A program that is started inherits what is ignored, and Java leaves it so.
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        with _while_java_lives():
-            check_shared(session, pipeline.at(written.out), str(checkpoint))
-            with alone(session, checkpoint, PATIENCE), _stopping() as stop:
-                identity = identity_of(checkpoint)
-                claim_folders(Files(session), places.claims, identity)
-                subscribed = _subscribed(session, pipeline, tables, checkpoint, tell)
-                runner = BatchRunner(pipeline, tables, checkpoint, identity, tell, subscribed=subscribed)
-                queries = _start(session, pipeline, tables, runner, checkpoint, identity, tell)
-                _watch(queries, runner.totals, stop, watch)
+        return local_session(name, where, **written.spark)
     finally:
-        if spark is None:
-            with suppress(InputError), _while_java_lives():
-                session.stop()
-    return runner.totals
+        signal.signal(signal.SIGTERM, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 @contextmanager
