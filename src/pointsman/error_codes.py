@@ -447,6 +447,10 @@ CATALOGUE: dict[str, Entry] = {
         "A query of the pipeline ended with an error of Spark.",
         "The message names the cause; after it is removed, the same command goes on where the pipeline stopped.",
     ),
+    "unreadable-file": Entry(
+        "A file of a pipeline's source cannot be read to its end, such as a compressed one that was cut off.",
+        "Nothing of it was delivered. Put it right, and add it to the source under another name.",
+    ),
     "queue-elsewhere": Entry(
         "A task of Spark cannot reach the file of the queue, or what another task has left: it is on another host.",
         "Run the tasks that read the queue on its host; for writing, let 'staging' name a folder that all hosts share.",

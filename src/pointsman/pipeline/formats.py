@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pointsman.errors import InputError, MissingExtraError
 from pointsman.pipeline.columns import find
 from pointsman.pipeline.delivering.saving import CSV, save
-from pointsman.pipeline.json_lines import PLACE, Lines, Place, read_lines, stream_lines
+from pointsman.pipeline.json_lines import PLACE, Lines, Place, read_lines, stream_lines, without_files
 from pointsman.pipeline.json_messages import STAGE
 from pointsman.pipeline.problem import is_fine, with_problem, with_problems
 from pointsman.pipeline.queue_source.registering import register
@@ -95,10 +95,12 @@ def stream_messages(
     names: Mapping[str, str] = NO_NAMES,
     *,
     placed: bool = False,
+    without: Sequence[str] = (),
 ) -> DataFrame:
     """The messages of a source as a stream, in any format of Spark; read as ``read_archive`` reads them.
 
     With ``placed`` those of JSON and of a queue have ``PLACE``, a text by which those of a batch are in their order.
+    The files ``without`` are not read.
     ``names`` are the fields of a message by the columns, or the keys of JSON, that hold them, where these are others.
     CSV, Parquet, ORC and Avro have the columns of the option ``schema``, or of the files that are there now. Raises
     ``InputError``: ``bad-usage`` if a column that is named is not there, ``no-file`` or ``spark-failed`` for what Spark
@@ -110,8 +112,8 @@ def stream_messages(
     schema = own.pop("schema", None)
     with spark_errors(path or format_name):
         if format_name == "json":
-            return stream_lines(spark, path, own, schema, names, placed=placed)
-        stream = _load(spark, path, format_name, own, schema, stream=True)
+            return stream_lines(spark, path, own, schema, names, placed=placed, without=without)
+        stream = _load(spark, path, format_name, own, schema, stream=True, without=without)
         if placed and format_name == "pointsman":
             stream = stream.withColumn(PLACE, sf.lpad(stream["sequence"].cast("string"), 20, "0"))
         for column, field in names.items():
@@ -165,6 +167,7 @@ def _load(
     schema: str | None,
     *,
     stream: bool = False,
+    without: Sequence[str] = (),
 ) -> DataFrame:
     from pyspark.sql.types import StringType, StructField, StructType
 
@@ -175,13 +178,14 @@ def _load(
     elif name == "csv" or (stream and name in WITH_SCHEMA):
         kind = spark.read.format(name).options(**chosen).load(path).schema
     else:
-        return reader.load(path)
+        return without_files(reader.load(path), without)
     if not isinstance(kind, StructType):
         raise InputError("bad-usage", f"the option 'schema' has no columns with names: {schema!r}")
     if name != "csv":
-        return reader.schema(kind).load(path)
+        return without_files(reader.schema(kind).load(path), without)
     read = reader.schema(StructType([*kind.fields, StructField(CORRUPT, StringType())]))
-    return _with_corrupt(read.options(mode="PERMISSIVE", columnNameOfCorruptRecord=CORRUPT).load(path))
+    loaded = read.options(mode="PERMISSIVE", columnNameOfCorruptRecord=CORRUPT).load(path)
+    return _with_corrupt(without_files(loaded, without))
 
 
 def _with_corrupt(loaded: DataFrame) -> DataFrame:

@@ -16,6 +16,7 @@ from pointsman.pipeline.delivering.deliverer import Deliverer, Group, Written
 from pointsman.pipeline.delivering.saving import save
 from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.route import DELIVERED, OUTCOME, QUARANTINED, UNROUTED, Routed, route
+from pointsman.pipeline.running.bad_files import BadFiles
 from pointsman.pipeline.running.places import out_of, places_of
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.subscribed import Subscribed, by_routes
@@ -84,6 +85,7 @@ class BatchRunner:
         *,
         following: bool = False,
         subscribed: Subscribed | None = None,
+        bad_files: BadFiles | None = None,
     ) -> None:
         self._pipeline = pipeline
         self._tables = tables
@@ -95,6 +97,7 @@ class BatchRunner:
         self._tell = tell
         self._clock = clock
         self._subscribed = subscribed
+        self._bad_files = bad_files
         self._event = "commands" if following else "batch"
         self.totals = Totals()
 
@@ -109,6 +112,8 @@ class BatchRunner:
         state = batch_state.load(self._checkpoint, batch)
         read = Observation()
         observed = messages.observe(read, sf.count(sf.lit(1)).alias("messages"))
+        if self._bad_files is not None:
+            observed = self._bad_files.with_rows(observed, batch)
         routed = route(observed, table, principal=self._principal, state=state, now=float(now), seed=batch)
         rows = routed.rows
         if self._subscribed is not None:

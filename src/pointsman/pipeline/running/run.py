@@ -14,8 +14,10 @@ from pointsman.errors import InputError
 from pointsman.pipeline.batch_state import mounted
 from pointsman.pipeline.delivering.claims import COMMANDS, claim_folders
 from pointsman.pipeline.delivering.files import Files
+from pointsman.pipeline.json_lines import local_path
 from pointsman.pipeline.queue_source.registering import register
 from pointsman.pipeline.running.alone import alone
+from pointsman.pipeline.running.bad_files import BadFiles, find_bad_file
 from pointsman.pipeline.running.batch import BatchRunner, Totals
 from pointsman.pipeline.running.following import Follower
 from pointsman.pipeline.running.identity import FOLLOW, ROUTE, SUBSCRIPTIONS, identity_of
@@ -78,10 +80,17 @@ def run(
                     identity = identity_of(checkpoint)
                     claim_folders(Files(session), places.claims, identity)
                     subscribed = _subscribed(session, pipeline, tables, checkpoint, tell)
-                    runner = BatchRunner(pipeline, tables, checkpoint, identity, tell, subscribed=subscribed)
+                    bad = BadFiles(checkpoint)
+                    runner = BatchRunner(
+                        pipeline, tables, checkpoint, identity, tell, subscribed=subscribed, bad_files=bad
+                    )
                     totals = runner.totals
-                    queries = _start(session, pipeline, tables, runner, checkpoint, identity, tell)
-                    _watch(queries, totals, stop, watch)
+                    failed = True
+                    while failed:
+                        queries = _start(session, pipeline, tables, runner, checkpoint, identity, bad, tell)
+                        failed = _watch(queries, totals, stop, watch) and _set_aside(
+                            session, pipeline, queries, bad, tell
+                        )
         except InputError as error:
             # Java may have got the same signal, and be quicker.
             if error.code != "java-ended" or not stop.is_set():
@@ -133,11 +142,12 @@ def _start(
     runner: BatchRunner,
     checkpoint: Path,
     identity: str,
+    bad_files: BadFiles,
     tell: Tell,
 ) -> list[StreamingQuery]:
     """The query that routes, and if the table has sagas or gatherings, the one that follows them."""
     made: list[tuple[str, DataFrame, Callable[[DataFrame, int], None]]] = []
-    made.append((ROUTE, open_source(spark, pipeline), runner))
+    made.append((ROUTE, open_source(spark, pipeline, without=bad_files.names), runner))
     table = tables.table
     if table.sagas or any(route.gather is not None for route in table.routes):
         own = checkpoint / COMMANDS
@@ -145,9 +155,11 @@ def _start(
         sender = BatchRunner(
             pipeline, tables, own, f"{identity}/{COMMANDS}", tell, following=True, subscribed=subscribed
         )
-        runner.totals.commands = sender.totals
+        # Those of queries that were begun before, in the same run, are counted on.
+        sender.totals = runner.totals.commands = runner.totals.commands or sender.totals
         follower = Follower(pipeline, table, tell, sender)
-        events = follower.events(open_source(spark, source_of_followers(pipeline), placed=True))
+        source = open_source(spark, source_of_followers(pipeline), placed=True, without=bad_files.names)
+        events = follower.events(source)
         made.append((FOLLOW, events, follower))
     queries = [_query(stream, pipeline, name, checkpoint / name, act) for name, stream, act in made]
     tell("started", table=table.hash, queries=[query.name for query in queries])
@@ -180,24 +192,42 @@ def _watch(
     totals: Totals,
     stop: threading.Event,
     watch: Callable[[Totals, list[Any]], None] | None,
-) -> None:
+) -> bool:
+    """Waits for the end of the queries; whether one has failed, and the others were stopped for it."""
     while any(query.isActive for query in queries):
         if watch is not None:
             watch(totals, queries)
-        if stop.wait(WATCH):
+        if stop.wait(WATCH) or any(query.exception() is not None for query in queries):
             _finish(queries)
             break
+    return not stop.is_set() and any(query.exception() is not None for query in queries)
+
+
+def _set_aside(
+    spark: SparkSession, pipeline: PipelineFile, queries: list[StreamingQuery], bad_files: BadFiles, tell: Tell
+) -> bool:
+    """Sets the files aside that queries have failed for; raises ``InputError`` if one has failed for something else."""
     for query in queries:
         error = query.exception()
-        if error is not None and not stop.is_set():
+        if error is None:
+            continue
+        bad = find_bad_file(spark, error, pipeline.written.source.format)
+        if bad is None:
             raise InputError("query-failed", f"the query {query.name!r} failed: {_cause(error)}")
+        if bad.file not in bad_files.names:
+            bad_files.add(bad)
+            tell("file-quarantined", file=local_path(bad.file), reason=bad.reason)
+    return True
 
 
 def _finish(queries: list[StreamingQuery]) -> None:
-    """Stops each query between two batches, as far as Spark lets one."""
+    """Stops each query between two batches, as far as Spark lets one; also those that fail meanwhile."""
+    from pyspark.errors import StreamingQueryException
+
     for query in queries:
         while query.isActive and query.status["isTriggerActive"] and query.status["isDataAvailable"]:
-            query.awaitTermination(1)
+            with suppress(StreamingQueryException):
+                query.awaitTermination(1)
         query.stop()
 
 
