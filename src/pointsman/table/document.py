@@ -69,7 +69,7 @@ class _Includer:
 
     def included(self, node: Node, path: Path) -> Path:
         """The file that an entry names, if it may be read."""
-        if not isinstance(node.value, str) or not node.value:
+        if not isinstance(node.value, str) or not node.value or "\0" in node.value:
             raise _mistake(node, "an included file is named by a text")
         target = (path.parent / node.value).resolve()
         if not target.is_relative_to(self.folder):

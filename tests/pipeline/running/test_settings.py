@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -112,3 +115,32 @@ def test_what_cannot_be_delivered_to_is_refused_when_the_pipeline_starts(
     with pytest.raises(InputError, match=problem) as caught:
         run(PipelineFile.load(path), lambda *_, **__: None)
     assert caught.value.code == "bad-destination"
+
+
+@pytest.mark.parametrize(
+    "key", ["table", "out", "checkpoint", "subscriptions", "source.path", "destinations.audit.path"]
+)
+def test_a_path_that_no_file_can_have_is_a_mistake_in_the_file(tmp_path: Path, key: str) -> None:
+    """With its place, as any other."""
+    data: dict[str, Any] = {"table": "table.yaml", "source": {"path": "in"}, "destinations": {"audit": {"path": "x"}}}
+    *above, last = key.split(".")
+    held = data
+    for step in above:
+        held = held[step]
+    held[last] = "a\0b"
+    (tmp_path / "pipeline.yaml").write_text(json.dumps(data))
+    with pytest.raises(TableError, match=key):
+        PipelineFile.load(tmp_path / "pipeline.yaml")
+
+
+@pytest.mark.parametrize("setting", ["{'spark.x': 'a\\0b'}", "{'master': 'a\\0b'}"])
+def test_a_setting_that_spark_cannot_be_given_is_an_error_of_the_project(setting: str) -> None:
+    """Before any Java is started."""
+    code = (
+        "from pointsman.errors import PointsmanError\n"
+        "from pointsman.pipeline import local_session\n"
+        f"try: local_session(**{setting})\n"
+        "except PointsmanError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.startswith("[spark-failed] it cannot begin with these settings")

@@ -16,7 +16,7 @@ from pointsman.errors import InputError
 from pointsman.pipeline.json_lines import local_path
 from pointsman.pipeline.json_messages import STAGE
 from pointsman.pipeline.problem import PROBLEM, TYPE
-from pointsman.pipeline.spark_errors import spark_errors
+from pointsman.pipeline.spark_errors import origin_of, spark_errors
 from pointsman.pipeline.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -86,13 +86,6 @@ def find_bad_file(spark: SparkSession, error: Exception, form: str) -> BadFile |
             reader.load(path).write.format("noop").mode("overwrite").save()
     except InputError as again:
         cause = again.__cause__
-        reason = _origin(cause) if cause is not None else again.problem
+        reason = origin_of(cause) if cause is not None else again.problem
         return None if any(each in f"{again} {reason}" for each in ELSEWHERE) else BadFile(file, reason)
     return None
-
-
-def _origin(error: BaseException) -> str:
-    """What Java says last of all causes."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip().startswith("Caused by: ")]
-    said = lines[-1].removeprefix("Caused by: ") if lines else str(error).splitlines()[0]
-    return re.sub(r"^(?:[a-z]\w*\.)+", "", said)
