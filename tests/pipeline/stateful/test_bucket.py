@@ -43,7 +43,7 @@ def filled(content: dict[Key, tuple[Value, float | None, dict[str, str]]]) -> Bu
     return bucket
 
 
-@given(st.integers() | st.floats(allow_nan=False) | st.integers(2**53, 2**70))
+@given(st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.integers(2**53, 2**70))
 def test_the_numbers_of_answers_keep_their_value_and_kind(number: float) -> None:
     """A whole number stays whole, however large it is."""
     key = Key("gather", "prices", "1")
