@@ -488,6 +488,10 @@ CATALOGUE: dict[str, Entry] = {
         "A query of the pipeline ended with an error of Spark.",
         "The message names the cause; after it is removed, the same command goes on where the pipeline stopped.",
     ),
+    "unreadable-file": Entry(
+        "A file of a pipeline's source cannot be read to its end, such as a compressed one that was cut off.",
+        "Nothing of it was delivered. Put it right, and add it to the source under another name.",
+    ),
     "queue-elsewhere": Entry(
         "A task of Spark cannot reach the file of the queue, or what another task has left: it is on another host.",
         "Run the tasks that read the queue on its host; for writing, let 'staging' name a folder that all hosts share.",
@@ -495,6 +499,16 @@ CATALOGUE: dict[str, Entry] = {
     "checkpoint-in-use": Entry(
         "Another run of the pipeline has the same checkpoint.",
         "Stop the other run, or give this pipeline a checkpoint of its own. One that was killed is waited for.",
+    ),
+    "checkpoint-incomplete": Entry(
+        "A part of a pipeline's checkpoint is missing.",
+        "Restore the whole checkpoint from one copy. To start over, remove the checkpoint and the folders that the"
+        " pipeline writes to.",
+    ),
+    "folder-taken": Entry(
+        "A folder that a pipeline writes to holds batches of another run.",
+        "Name another folder, or remove this one. To start a pipeline over, remove its checkpoint and the folders that"
+        " it writes to.",
     ),
     "folder-elsewhere": Entry(
         "A folder that the driver of Spark and its workers must share is not the same one for both.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,7 @@ def test_the_same_subscriptions_are_one_version_in_any_order(spark: SparkSession
         spark.createDataFrame(each, schema) for each in (rows, rows[::-1], [(1, "a.b", EU), (3, "a.*", None)])
     )
     one = compile_subscriptions(first, folder=tmp_path)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
     files = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert compile_subscriptions(again, folder=tmp_path) == one == CompiledSubscriptions.open(tmp_path, one.version)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == files

@@ -150,7 +150,7 @@ def test_files_are_included_before_what_the_table_says_itself(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "name", ["../outside.yaml", "/etc/passwd", "link.yaml", "table.yaml", "nowhere.yaml", "a/../../x"]
+    "name", ["../outside.yaml", "/etc/passwd", "link.yaml", "table.yaml", "nowhere.yaml", "a/../../x", '"a\\0b.yaml"']
 )
 def test_what_lies_outside_the_folder_is_not_included(tmp_path: Path, name: str) -> None:
     """Nor through a link, nor the file itself."""

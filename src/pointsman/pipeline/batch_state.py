@@ -14,15 +14,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from urllib.parse import unquote, urlsplit
 
-from pointsman.broker.destinations.durable import make_folder, sync_folder
 from pointsman.errors import InputError
+from pointsman.pipeline.whole_file import DRAFT, write_whole
 from pointsman.routing.plain import Fields, as_row, as_text, bad_state, is_plain
 from pointsman.table.state import State
 
@@ -78,6 +76,18 @@ def record(checkpoint: Checkpoint, batch_id: int, state: State, versions: Versio
 def recorded(checkpoint: Checkpoint, batch_id: int) -> tuple[State, dict[str, object]] | None:
     """The state that a batch left and the versions it worked with; None if that is not kept. Raises as ``load``."""
     return _read(_folder(checkpoint, "state"), batch_id)
+
+
+def last_begun(checkpoint: Checkpoint) -> int:
+    """The last batch that was begun; -1 if none was."""
+    return max(_batches(_folder(checkpoint, "begun")), default=-1)
+
+
+def forget_after(checkpoint: Checkpoint, batch_id: int) -> None:
+    """Forgets all batches after this one, of which Spark knows nothing any more."""
+    for folder in (_folder(checkpoint, "begun"), _folder(checkpoint, "state")):
+        for later in (each for each in _batches(folder) if each > batch_id):
+            (folder / f"{later}.json").unlink(missing_ok=True)
 
 
 def mounted(path: str | Path) -> Path:
@@ -142,20 +152,14 @@ def _write(folder: Path, batch_id: int, state: State, versions: Versions) -> Non
     if not is_plain(dict(versions)):
         raise InputError("bad-usage", f"the versions of a batch are plain values by their names, not {versions!r}")
     data = {"kind": KIND, "batch": batch_id, "state": state.as_data(), "versions": [*map(list, versions.items())]}
-    make_folder(folder)
-    with NamedTemporaryFile("w", dir=folder, prefix=f".{batch_id}.", suffix=".draft", delete=False) as draft:
-        json.dump(data, draft, indent=1)
-        draft.flush()
-        os.fsync(draft.fileno())
-    Path(draft.name).replace(folder / f"{batch_id}.json")
-    sync_folder(folder)
+    write_whole(folder / f"{batch_id}.json", json.dumps(data, indent=1).encode())
     _tidy(folder, batch_id)
 
 
 def _tidy(folder: Path, batch_id: int) -> None:
     """Removes what a crash left, and of the batches up to this one all but the last ``KEPT``."""
     for path in list(_files(folder)):
-        if path.suffix == ".draft":
+        if path.suffix == DRAFT:
             path.unlink(missing_ok=True)
     for old in sorted(each for each in _batches(folder) if each <= batch_id)[:-KEPT]:
         (folder / f"{old}.json").unlink(missing_ok=True)

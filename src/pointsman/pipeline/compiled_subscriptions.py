@@ -15,6 +15,7 @@ from pointsman.pipeline.subscription_frame import Weighed, chosen, weigh
 from pointsman.pipeline.subscription_lists import warmed
 from pointsman.pipeline.subscription_parts import PART, compile_here, compile_on_workers
 from pointsman.pipeline.subscription_shards import shard_of_pattern
+from pointsman.pipeline.whole_file import PRIVATE, write_whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -157,6 +158,9 @@ def _compiled(
     count = way.parts + (way.mode == "partitioned")
     names = [f"pointsman-{version}-{part}.subscriptions" for part in range(count)]
     drafts = {part: folder / f".{name}" for part, name in enumerate(names)}
+    for draft in drafts.values():
+        # Also a link that somebody has put there, which writing would follow.
+        draft.unlink(missing_ok=True)
     if count == 1 and weighed.subscriptions <= HERE:
         compile_here(rows, dialect, drafts[0])
         written = {0}
@@ -172,6 +176,7 @@ def _compiled(
     # Each of them is verified, also if the first one says that there is something that expires.
     expires = any([warmed(drafts[part]) for part in sorted(written)])  # noqa: C419 - as said
     for part in written:
+        drafts[part].chmod(PRIVATE)
         drafts[part].replace(folder / names[part])
     kept = [name if part in written else None for part, name in enumerate(names)]
     shards, common = (kept[:-1], kept[-1:]) if way.mode == "partitioned" else ([], kept)
@@ -187,9 +192,7 @@ def _compiled(
         rows.schema["subscription_id"].dataType.json(),
         expires,
     )
-    draft = _manifest(folder, version).with_suffix(".draft")
-    draft.write_text(json.dumps(asdict(found)))
-    draft.replace(_manifest(folder, version))
+    write_whole(_manifest(folder, version), json.dumps(asdict(found)).encode())
     return found
 
 

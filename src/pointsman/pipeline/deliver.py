@@ -12,7 +12,9 @@ from pointsman.errors import InputError, MissingExtraError
 from pointsman.pipeline.breaking import WAITING
 from pointsman.pipeline.columns import refuse_columns
 from pointsman.pipeline.delivering.choosing import Places, Surroundings
+from pointsman.pipeline.delivering.claims import claim_folders
 from pointsman.pipeline.delivering.deliverer import Deliverer, Group, Written
+from pointsman.pipeline.delivering.files import Files
 from pointsman.pipeline.delivering.sink import Sink
 from pointsman.pipeline.queue_source.registering import register
 from pointsman.table.routing_table import RoutingTable
@@ -42,11 +44,12 @@ def deliver(
     relative to the working folder.
 
     ``query`` and ``batch`` tell this call from others: one with the same takes the place of what an earlier one has
-    left, and puts nothing into a queue twice. What comes back can be computed any number of times; nothing is delivered
-    again by it.
+    left, and puts nothing into a queue twice; a folder holds the batches of one ``query``. What comes back can be
+    computed any number of times; nothing is delivered again by it.
 
     Raises ``InputError``: ``bad-destination`` before anything is delivered, if there is one that cannot be delivered
-    to; ``bad-usage`` for columns that are missing or in the way. A destination that fails raises nothing.
+    to; ``folder-taken`` for a folder that holds batches of another query; ``bad-usage`` for columns that are missing or
+    in the way. A destination that fails raises nothing.
     """
     try:
         import pyspark  # noqa: F401
@@ -64,6 +67,7 @@ def deliver(
         )
     )
     places.check(table)
+    claim_folders(Files(deliveries.sparkSession), places.claims, query)
     was_kept = deliveries.is_cached
     deliveries.persist()
     try:

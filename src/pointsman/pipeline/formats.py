@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pointsman.errors import InputError, MissingExtraError
 from pointsman.pipeline.columns import find
-from pointsman.pipeline.json_lines import PLACE, Lines, Place, read_lines, stream_lines
+from pointsman.pipeline.delivering.saving import CSV, save
+from pointsman.pipeline.json_lines import PLACE, Lines, Place, read_lines, stream_lines, without_files
 from pointsman.pipeline.json_messages import STAGE
 from pointsman.pipeline.problem import is_fine, with_problem, with_problems
 from pointsman.pipeline.queue_source.registering import register
@@ -92,20 +93,29 @@ def stream_messages(
     format_name: str,
     options: Mapping[str, Any] = NO_OPTIONS,
     names: Mapping[str, str] = NO_NAMES,
+    *,
+    placed: bool = False,
+    without: Sequence[str] = (),
 ) -> DataFrame:
     """The messages of a source as a stream, in any format of Spark; read as ``read_archive`` reads them.
 
+    With ``placed`` those of JSON and of a queue have ``PLACE``, a text by which those of a batch are in their order.
+    The files ``without`` are not read.
     ``names`` are the fields of a message by the columns, or the keys of JSON, that hold them, where these are others.
     CSV, Parquet, ORC and Avro have the columns of the option ``schema``, or of the files that are there now. Raises
     ``InputError``: ``bad-usage`` if a column that is named is not there, ``no-file`` or ``spark-failed`` for what Spark
     refuses.
     """
+    from pyspark.sql import functions as sf
+
     own = dict(options)
     schema = own.pop("schema", None)
     with spark_errors(path or format_name):
         if format_name == "json":
-            return stream_lines(spark, path, own, schema, names)
-        stream = _load(spark, path, format_name, own, schema, stream=True)
+            return stream_lines(spark, path, own, schema, names, placed=placed, without=without)
+        stream = _load(spark, path, format_name, own, schema, stream=True, without=without)
+        if placed and format_name == "pointsman":
+            stream = stream.withColumn(PLACE, sf.lpad(stream["sequence"].cast("string"), 20, "0"))
         for column, field in names.items():
             if find(stream, column) is None:
                 raise InputError("bad-usage", f"the source has no column {column!r} for {field!r}")
@@ -142,14 +152,11 @@ def write_frame(
 ) -> None:
     """Writes rows into a new folder, in any format of Spark, with a folder in it for each value of the columns named.
 
-    In ``json`` and ``csv``, which have no binary values, ``body`` is text; one that is not UTF-8 is in ``body_base64``
-    instead. In ``csv``, maps and structs are JSON. Raises ``InputError`` (``spark-failed``); what was written until
-    then is left there.
+    The rows are ``as_written`` in the format. Raises ``InputError`` (``spark-failed``); what was written until then is
+    left there.
     """
     with spark_errors(str(path)):
-        shown = _as_text(frame, nested=format_name != "csv") if format_name in ("json", "csv") else frame
-        chosen = {"header": "true", "escape": '"', **options} if format_name == "csv" else options
-        shown.write.format(format_name).options(**chosen).partitionBy(*partition_by).save(str(path))
+        save(frame, format_name, options, str(path), by=partition_by, mode="error")
 
 
 def _load(
@@ -160,23 +167,25 @@ def _load(
     schema: str | None,
     *,
     stream: bool = False,
+    without: Sequence[str] = (),
 ) -> DataFrame:
     from pyspark.sql.types import StringType, StructField, StructType
 
-    chosen = {"header": "true", "escape": '"', "columnPruning": "false", **options} if name == "csv" else options
+    chosen = {**CSV, "columnPruning": "false", **options} if name == "csv" else options
     reader = (spark.readStream if stream else spark.read).format(name).options(**chosen)
     if schema is not None:
         kind = StructType.fromDDL(schema)
     elif name == "csv" or (stream and name in WITH_SCHEMA):
         kind = spark.read.format(name).options(**chosen).load(path).schema
     else:
-        return reader.load(path)
+        return without_files(reader.load(path), without)
     if not isinstance(kind, StructType):
         raise InputError("bad-usage", f"the option 'schema' has no columns with names: {schema!r}")
     if name != "csv":
-        return reader.schema(kind).load(path)
+        return without_files(reader.schema(kind).load(path), without)
     read = reader.schema(StructType([*kind.fields, StructField(CORRUPT, StringType())]))
-    return _with_corrupt(read.options(mode="PERMISSIVE", columnNameOfCorruptRecord=CORRUPT).load(path))
+    loaded = read.options(mode="PERMISSIVE", columnNameOfCorruptRecord=CORRUPT).load(path)
+    return _with_corrupt(without_files(loaded, without))
 
 
 def _with_corrupt(loaded: DataFrame) -> DataFrame:
@@ -191,10 +200,10 @@ def _with_corrupt(loaded: DataFrame) -> DataFrame:
 
 
 def _fit(frame: DataFrame) -> DataFrame:
-    """The rows with ``metadata`` as a map and ``time`` as a timestamp, where they are texts."""
+    """The rows with ``metadata`` as a map and ``time`` as a timestamp, where they are texts, and the body as bytes."""
     from pyspark.sql import functions as sf
 
-    made = with_problems(frame)
+    made = _with_bytes(with_problems(frame))
     for field, what in (("metadata", "a JSON object of texts"), ("time", "a time")):
         name = find(made, field)
         if name is None or made.schema[name].dataType.simpleString() != "string":
@@ -207,21 +216,19 @@ def _fit(frame: DataFrame) -> DataFrame:
     return made
 
 
-def _as_text(frame: DataFrame, *, nested: bool) -> DataFrame:
-    """The rows as formats of text can hold them."""
+def _with_bytes(frame: DataFrame) -> DataFrame:
+    """The rows with the bytes of ``body_base64`` as their body, where there is such a column, as ``save`` writes it."""
     from pyspark.sql import functions as sf
 
-    shown = frame
-    for field in frame.schema.fields:
-        column = frame[field.name]
-        kind = field.dataType.typeName()
-        if kind == "binary":
-            text = column.cast("string")
-            shown = shown.withColumn(f"{field.name}_base64", sf.when(~sf.is_valid_utf8(text), sf.base64(column)))
-            shown = shown.withColumn(field.name, sf.when(sf.is_valid_utf8(text), text))
-        elif kind in ("map", "struct", "array") and not nested:
-            shown = shown.withColumn(field.name, sf.to_json(column))
-    return shown
+    encoded, body = find(frame, "body_base64"), find(frame, "body")
+    if encoded is None or frame.schema[encoded].dataType.simpleString() != "string":
+        return frame
+    text, read = frame[encoded], sf.try_to_binary(frame[encoded], sf.lit("base64"))
+    plain = sf.lit(None).cast("binary") if body is None else frame[body].cast("binary")
+    reason = sf.lit("body_base64 is not Base64, or there is a body as well")
+    wrong = text.isNotNull() & (read.isNull() | plain.isNotNull())
+    told = with_problem(frame, STAGE, "bad-message", reason, wrong)
+    return told.withColumn(body or "body", sf.coalesce(read, plain)).drop(encoded)
 
 
 def _as_given(file: str, whole: str, path: str | Path) -> str:

@@ -6,7 +6,8 @@ project makes messages of them. So a line means the same here as it does everywh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -79,17 +80,58 @@ def stream_lines(
     options: Mapping[str, Any],
     schema: str | None = None,
     names: Mapping[str, str] = NO_NAMES,
+    *,
+    placed: bool = False,
+    without: Sequence[str] = (),
 ) -> DataFrame:
     """The messages of files as a stream: one row for each line that has text, as ``as_messages`` makes them.
 
-    A message without an id has none here, for a stream does not know the numbers of lines. The options are those of
-    Spark's format text, as a stream. Raises what Spark raises, and as ``as_messages``.
+    A message without an id has none here, for a stream does not know the numbers of lines. With ``placed`` they have
+    ``PLACE``, a text by which those of one batch are in the order of their files and lines. The files ``without``
+    are not read. The options are those of Spark's format text, as a stream. Raises what Spark raises, and as
+    ``as_messages``.
     """
     from pyspark.sql import functions as sf
 
     text = spark.readStream.format("text").options(**{"lineSep": "\n", **options}).load(path)
-    lines = text.select(sf.col("value").alias("line"), sf.lit(None).cast("string").alias("name"))
+    lines = without_files(text, without).select(
+        sf.col("value").alias("line"),
+        sf.lit(None).cast("string").alias("name"),
+        *([_placing()("_metadata.file_path", "_metadata.file_block_start").alias(PLACE)] if placed else ()),
+    )
     return as_messages(lines.where(_has_text()), schema, names)
+
+
+def without_files(loaded: DataFrame, names: Sequence[str]) -> DataFrame:
+    """What was loaded of files, without those of these names, as Spark names them; Spark does not open these."""
+    from pyspark.sql import functions as sf
+
+    if not names:
+        return loaded
+    spelled = {spelling for name in names for spelling in (name, name.replace("file:///", "file:/"))}
+    return loaded.where(~sf.col("_metadata.file_path").isin(sorted(spelled)))
+
+
+def _placing() -> Any:
+    """The function from the file and the block of each row of a task to its place: rows of a block are in their order.
+
+    Spark has no such function for streams. It is said not to be deterministic, as it counts.
+    """
+    import pyarrow as pa
+    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # it is there; its stub does not say so
+
+    def place(columns: Iterator[Any]) -> Iterator[Any]:
+        counts: Counter[tuple[str, int]] = Counter()
+        for files, blocks in columns:
+            made = []
+            for block in zip(files.to_pylist(), blocks.to_pylist(), strict=True):
+                counts[block] += 1
+                made.append(f"{block[0]}\0{block[1]:016x}{counts[block]:016x}")
+            yield pa.array(made, pa.string())
+
+    # Spark reads from the types that it works on a stream of columns; as text it could not find them here.
+    place.__annotations__ = {"columns": Iterator[tuple[pa.Array, pa.Array]], "return": Iterator[pa.Array]}
+    return arrow_udf(place, "string").asNondeterministic()
 
 
 def _has_text() -> Column:
@@ -112,15 +154,15 @@ def _starts(lines: DataFrame) -> tuple[pa.Table, tuple[str, ...]]:
         file = part["file"]
         offset = read[file] + 1 - part["first"]
         read[file] += part["size"]
-        label = f"{PurePosixPath(_local(file)).name} line " if len(paths) > 1 else "line "
+        label = f"{PurePosixPath(local_path(file)).name} line " if len(paths) > 1 else "line "
         start = (numbers[file] << LINE_BITS) + offset
         for name, value in zip(rows, (file, part["block"], offset, start, label), strict=True):
             rows[name].append(value)
     kinds = {"file": pa.string(), "block": pa.int64(), "offset": pa.int64(), "start": pa.int64(), "label": pa.string()}
-    return pa.table({name: pa.array(rows[name], kind) for name, kind in kinds.items()}), tuple(map(_local, paths))
+    return pa.table({name: pa.array(rows[name], kind) for name, kind in kinds.items()}), tuple(map(local_path, paths))
 
 
-def _local(url: str) -> str:
+def local_path(url: str) -> str:
     """A file as one calls it, if Spark names it by a URL of this machine."""
     parts = urlsplit(url)
     return unquote(parts.path) if parts.scheme == "file" else url

@@ -11,6 +11,7 @@ from pointsman.errors import MissingExtraError, PointsmanError
 from pointsman.pipeline.java import find_java
 from pointsman.pipeline.java_wrapper import make_wrapper
 from pointsman.pipeline.master import ON_THIS_MACHINE, is_local, is_submitted, python_variables
+from pointsman.pipeline.spark_errors import origin_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,10 +53,11 @@ def local_session(name: str = "pointsman", master: str = ANYWHERE, **config: obj
     master that is not ``local[*]``.
 
     Raises MissingExtraError when pyspark is not installed, and PointsmanError: ``no-java``, and ``spark-failed`` when
-    Java does not start with these settings. The caller ends the session with ``stop()``.
+    Java or Spark does not start with these settings. The caller ends the session with ``stop()``.
     """
     try:
-        from pyspark.errors import PySparkRuntimeError
+        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+        from pyspark.errors import PySparkException, PySparkRuntimeError
         from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtraError("spark", "pyspark") from None
@@ -70,11 +72,16 @@ def local_session(name: str = "pointsman", master: str = ANYWHERE, **config: obj
     for key, value in {**settings, **config}.items():
         builder = builder.config(key, str(value))
     try:
-        return builder.getOrCreate()
+        session = builder.getOrCreate()
+        # Some settings are looked at when something is asked for.
+        session.range(0)
     except PySparkRuntimeError as error:
         if error.getCondition() != "JAVA_GATEWAY_EXITED":
             raise
         raise PointsmanError("spark-failed", "its Java process ended before it had begun; it says why above") from error
+    except (PySparkException, Py4JJavaError, ValueError) as error:
+        raise PointsmanError("spark-failed", f"it cannot begin with these settings: {origin_of(error)}") from error
+    return session
 
 
 def _quiet(home: Path) -> Path:

@@ -30,6 +30,14 @@ def spark_errors(place: str) -> Iterator[None]:
         raise InputError("spark-failed", _first_line(str(error.java_exception.toString())), file=place) from error
 
 
+def origin_of(error: BaseException) -> str:
+    """What the first of all causes says, where Java names them, without the name of its package; in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    said = [*lines[:1], *causes]
+    return re.sub(r"^(?:[a-z]\w*\.)+", "", said[-1])[:300] if said else type(error).__name__
+
+
 def _first_line(text: str) -> str:
     """The first line with text, without the name of a class of Java."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "it said nothing")

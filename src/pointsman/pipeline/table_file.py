@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from pointsman.pipeline.whole_file import write_whole
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
@@ -39,9 +40,7 @@ def ship_table(spark: SparkSession, table: RoutingTable) -> str:
     path = Path(SparkFiles.getRootDirectory(), name)
     with _shipping:
         if not path.exists():
-            draft = path.with_suffix(".draft")
-            draft.write_bytes(json.dumps(table.plain, ensure_ascii=False).encode(errors="surrogatepass"))
-            draft.replace(path)
+            write_whole(path, json.dumps(table.plain, ensure_ascii=False).encode(errors="surrogatepass"))
             spark.sparkContext.addFile(str(path))
     return name
 

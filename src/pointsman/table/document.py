@@ -8,18 +8,30 @@ from pointsman.errors import InputError
 from pointsman.table.yaml_text import Node, read_yaml
 
 MAXIMUM_FILES = 100
+Stamp = tuple[int, int]
+"""The time of a file's last change and its size; zeros if it cannot be found."""
 LISTS = ("routes", "translations", "expectations", "silence")
 MAPPINGS = ("destinations", "access", "sagas", "standards", "environments")
 
 
-def read_document(path: Path) -> Node:
+def read_document(path: Path, seen: dict[Path, Stamp] | None = None) -> Node:
     """The tree of a file, with what it includes put before what it says itself.
 
     Lists follow each other, mappings are put together; a key that two files have is a mistake. Other settings are those
     of the file itself. Included files are named relative to the file that includes them, and stay within the folder of
-    the first one. Raises ``InputError``: ``no-file``, ``bad-yaml``, ``yaml-limit``, ``bad-include``.
+    the first one. ``seen`` gets the stamp of every file, taken before it is read, also of one that cannot be read.
+    Raises ``InputError``: ``no-file``, ``bad-yaml``, ``yaml-limit``, ``bad-include``.
     """
-    return _Includer(path).read(path.resolve())
+    return _Includer(path, {} if seen is None else seen).read(path.resolve())
+
+
+def stamp(path: Path) -> Stamp:
+    """What tells one version of a file from the next."""
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0)
+    return (found.st_mtime_ns, found.st_size)
 
 
 def parse_document(text: str, file: str) -> Node:
@@ -32,14 +44,16 @@ def parse_document(text: str, file: str) -> Node:
 
 
 class _Includer:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, seen: dict[Path, Stamp]) -> None:
         self.folder = path.resolve().parent
+        self.seen = seen
         self.shown = path.parent
         self.open: list[Path] = []
         self.count = 0
 
     def read(self, path: Path) -> Node:
         self.count += 1
+        self.seen.setdefault(path, stamp(path))
         root = read_yaml(_text(path, self.name(path)), self.name(path))
         include = _section(root, "include")
         if include is None or not isinstance(include.children, list):
@@ -68,6 +82,7 @@ class _Includer:
             raise _mistake(node, f"{node.value!r} includes itself")
         if self.count >= MAXIMUM_FILES:
             raise _mistake(node, f"there are more than {MAXIMUM_FILES} files")
+        self.seen.setdefault(target, stamp(target))
         if not is_file:
             raise _mistake(node, f"there is no file {node.value!r}")
         return target

@@ -80,15 +80,23 @@ class RoutingTable:
             self._translator.add(rule.template.source, number)
 
     @classmethod
-    def load(cls, path: str | Path, environment: str | None = None, functions: Functions | None = None) -> RoutingTable:
+    def load(
+        cls,
+        path: str | Path,
+        environment: str | None = None,
+        functions: Functions | None = None,
+        *,
+        seen: dict[Path, document.Stamp] | None = None,
+    ) -> RoutingTable:
         """The table in a file. Raises ``TableError``, which holds every mistake, each with its file, line and column;
         ``InputError`` when there is no file, no YAML or no such environment.
 
         ``functions`` are the Python functions that the table names. Without any the table can be checked, but a message
-        that needs one raises ``RoutingError`` (``function-not-given``).
+        that needs one raises ``RoutingError`` (``function-not-given``). ``seen`` gets the file and those that it
+        includes, for a caller that watches them.
         """
         with without_collector():
-            return cls._from_tree(document.read_document(Path(path)), environment, functions)
+            return cls._from_tree(document.read_document(Path(path), seen), environment, functions)
 
     @classmethod
     def parse(

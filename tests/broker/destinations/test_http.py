@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 import socket
 import sys
 from collections.abc import Iterator
@@ -74,6 +76,18 @@ def test_the_body_is_sent_as_it_is_and_the_rest_in_headers(endpoint: Endpoint) -
     }
     assert {name: request.headers.get(name) for name in expected} == expected
     assert {name for name in request.headers if name.startswith("ce-")} <= set(expected)
+
+
+def test_what_is_logged_of_a_request_names_nothing_but_the_host(
+    endpoint: Endpoint, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A password is nobody's business, at any level of logging, nor is the path, which may hold a token."""
+    url = endpoint.url("/status/200").replace("://", "://user:secret-password@")
+    sink = make_sink("there", "http", {"url": url}, Path())
+    with caplog.at_level(logging.DEBUG):
+        deliver(sink, delivery())
+    assert "http://127.0.0.1" in caplog.text
+    assert not {"secret", "status"} & set(re.findall(r"[a-z]+", caplog.text))
 
 
 def test_an_option_may_name_the_program_that_asks(endpoint: Endpoint) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -150,6 +152,80 @@ def test_two_who_go_on_with_one_write_put_it_once(queue: Queue, folder: str, mon
     monkeypatch.setattr(committing, "_groups", groups)
     committing.finish(queue.store, "query")
     assert bodies(queue) == list("123456")
+
+
+def test_a_group_of_a_finished_write_is_not_put_into_the_next_one(
+    queue: Queue, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The query has begun its next write before who helped it with the one before gets to put its group."""
+    with broken_off(monkeypatch):
+        committing.commit(queue.store, folder, "query", 0, left(folder, "query", 0, rows("1")))
+    real = committing._groups
+
+    def groups(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+        found = list(real(batches))
+        monkeypatch.setattr(committing, "_groups", real)
+        with Queue(queue.store.path) as other:
+            committing.finish(other.store, "query")
+            with broken_off(monkeypatch):
+                committing.commit(other.store, folder, "query", 1, left(folder, "query", 1, rows("2")))
+        yield from found
+
+    monkeypatch.setattr(committing, "_groups", groups)
+    committing.commit(queue.store, folder, "helper", 0, left(folder, "helper", 0, rows("3")))
+    assert bodies(queue) == ["1", "2", "3"]
+
+
+def test_files_that_went_because_they_were_put_are_no_alarm(
+    queue: Queue, folder: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two queries of one pipeline write to one queue, and each looks what the other has left."""
+    with broken_off(monkeypatch):
+        committing.commit(queue.store, folder, "query", 0, left(folder, "query", 0, rows("1")))
+    real = committing.staged
+
+    def staged(*given: Any) -> Iterator[pa.RecordBatch]:
+        monkeypatch.setattr(committing, "staged", real)
+        with Queue(queue.store.path) as other:
+            committing.finish(other.store, "query")
+        return real(*given)
+
+    monkeypatch.setattr(committing, "staged", staged)
+    committing.commit(queue.store, folder, "helper", 0, left(folder, "helper", 0, rows("2")))
+    assert bodies(queue) == ["1", "2"]
+    assert not caplog.records
+
+
+def texts(query: str, batch: int) -> list[str]:
+    """What a query commits with a batch."""
+    return [f"{query}/{batch}/{number}" for number in range(800)]
+
+
+def commit_many(path: Path, folder: str, query: str, together: Any) -> None:
+    """Commits writes one after the other, each of several groups."""
+    committing.MOST_ROWS = 200
+    together.wait()
+    with Queue(path) as queue:
+        for batch in range(50):
+            found = texts(query, batch)
+            parts = [rows(*found[start : start + 100]) for start in range(0, len(found), 100)]
+            committing.commit(queue.store, folder, query, batch, left(folder, query, batch, *parts))
+
+
+def test_what_two_processes_commit_back_to_back_is_all_there_once(queue: Queue, folder: str, tmp_path: Path) -> None:
+    """Each goes on with what the other has just begun."""
+    context = multiprocessing.get_context("spawn")
+    queries = ("first", "second")
+    given = (tmp_path / "queue.db", folder)
+    together = context.Barrier(2)
+    processes = [context.Process(target=commit_many, args=(*given, each, together)) for each in queries]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0, 0]
+    found = Counter(message.body.decode() for message in queue.messages(limit=1_000_000))
+    assert found == Counter(text for query in queries for batch in range(50) for text in texts(query, batch))
 
 
 def test_a_failed_write_is_thrown_away_unless_it_was_decided(

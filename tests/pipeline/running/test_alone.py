@@ -38,3 +38,11 @@ def test_a_run_begins_when_the_other_has_ended(tmp_path: Path, spark: SparkSessi
     first.__enter__()
     with alone(spark, tmp_path, 60, lambda _: first.__exit__(None, None, None)):
         pass
+
+
+def test_a_lock_that_is_a_link_is_refused(tmp_path: Path, spark: SparkSession) -> None:
+    """Nothing is made where it leads to."""
+    (tmp_path / "running.lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="it is a link"), alone(spark, tmp_path, 0):
+        pass
+    assert not (tmp_path / "elsewhere").exists()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -88,14 +91,23 @@ def test_real_time_is_refused_with_each_stage_that_is_in_the_way(tmp_path: Path)
         ("{type: smoke-signal}", "{}", "there is no type 'smoke-signal'"),
         ("{type: subject, options: {subject: late}}", "{}", "come from no queue"),
         ("{}", "{other: {path: x}}", "'other' goes, which is no destination"),
-        ("{}", "{audit: {path: x}, desk: {path: x}}", "have one path"),
+        ("{}", "{audit: {path: x}, desk: {path: x}}", "'audit' and .*'desk' have one path"),
+        ("{}", "{audit: {path: x}, desk: {path: ./y/../x/}}", "'audit' and .*'desk' have one path"),
+        ("{}", "{audit: {path: real/x}, desk: {path: link/x}}", "'audit' and .*'desk' have one path"),
+        ("{}", "{audit: {path: x}, desk: {path: x/batch=1}}", "'audit' and .*'desk' have one path"),
+        ("{}", "{audit: {path: 's3a://b/x'}, desk: {path: 's3a://b/y/../x'}}", "'audit' and .*'desk' have one path"),
+        ("{}", "{audit: {path: out/deliveries}}", "'out' and .*'audit' have one path"),
+        ("{}", "{audit: {path: link/../out/dead/desk}}", "'out' and .*'audit' have one path"),
+        ("{}", "{audit: {path: checkpoint/route}}", "the checkpoint and .*'audit' have one path"),
     ],
 )
 def test_what_cannot_be_delivered_to_is_refused_when_the_pipeline_starts(
     tmp_path: Path, table: str, destinations: str, problem: str
 ) -> None:
-    """Nothing falls silently into some folder."""
+    """Nothing falls silently into some folder, or into that of another, however it is spelled."""
     path = tmp_path / "pipeline.yaml"
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
     (tmp_path / "table.yaml").write_text(
         f"destinations: {{audit: {table}}}\nroutes: [{{name: all, pattern: '>', destinations: [audit, desk]}}]"
     )
@@ -103,3 +115,32 @@ def test_what_cannot_be_delivered_to_is_refused_when_the_pipeline_starts(
     with pytest.raises(InputError, match=problem) as caught:
         run(PipelineFile.load(path), lambda *_, **__: None)
     assert caught.value.code == "bad-destination"
+
+
+@pytest.mark.parametrize(
+    "key", ["table", "out", "checkpoint", "subscriptions", "source.path", "destinations.audit.path"]
+)
+def test_a_path_that_no_file_can_have_is_a_mistake_in_the_file(tmp_path: Path, key: str) -> None:
+    """With its place, as any other."""
+    data: dict[str, Any] = {"table": "table.yaml", "source": {"path": "in"}, "destinations": {"audit": {"path": "x"}}}
+    *above, last = key.split(".")
+    held = data
+    for step in above:
+        held = held[step]
+    held[last] = "a\0b"
+    (tmp_path / "pipeline.yaml").write_text(json.dumps(data))
+    with pytest.raises(TableError, match=key):
+        PipelineFile.load(tmp_path / "pipeline.yaml")
+
+
+@pytest.mark.parametrize("setting", ["{'spark.x': 'a\\0b'}", "{'master': 'a\\0b'}"])
+def test_a_setting_that_spark_cannot_be_given_is_an_error_of_the_project(setting: str) -> None:
+    """Before any Java is started."""
+    code = (
+        "from pointsman.errors import PointsmanError\n"
+        "from pointsman.pipeline import local_session\n"
+        f"try: local_session(**{setting})\n"
+        "except PointsmanError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.startswith("[spark-failed] it cannot begin with these settings")

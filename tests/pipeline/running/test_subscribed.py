@@ -62,7 +62,7 @@ def runner_of(case: SubscribedCase, spark: SparkSession, clock: Callable[[], flo
     tables = Tables(case.folder / "table.yaml", None, case.folder / "checkpoint", quiet)
     subscribed = Subscribed(spark, str(case.folder / "subscriptions.jsonl"), tables, case.folder / "own", quiet)
     file = PipelineFile.load(case.folder / "pipeline.yaml")
-    return BatchRunner(file, tables, case.folder / "checkpoint", quiet, clock, subscribed=subscribed)
+    return BatchRunner(file, tables, case.folder / "checkpoint", "run", quiet, clock, subscribed=subscribed)
 
 
 def test_subscriptions_get_messages_besides_the_routes(tmp_path: Path, spark: SparkSession) -> None:

@@ -43,6 +43,14 @@ def filled(content: dict[Key, tuple[Value, float | None, dict[str, str]]]) -> Bu
     return bucket
 
 
+@given(st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.integers(2**53, 2**70))
+def test_the_numbers_of_answers_keep_their_value_and_kind(number: float) -> None:
+    """A whole number stays whole, however large it is."""
+    key = Key("gather", "prices", "1")
+    found = Bucket(filled({key: (GatherState("1", ("a",), 1.0, 1, (("a", [number]),)), None, {})}).encode())[key]
+    assert repr(found) == repr(GatherState("1", ("a",), 1.0, 1, (("a", [number]),)))
+
+
 @given(states(), st.none() | st.integers(0, 10**15))
 def test_a_bucket_is_read_as_it_was_written(
     content: dict[Key, tuple[Value, float | None, dict[str, str]]], timer: int | None

@@ -9,6 +9,7 @@ does not say. No more than a small part of an answer is read.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import time
 from collections.abc import Callable
@@ -87,6 +88,7 @@ class HttpSink:
             import httpx
         except ImportError:
             raise MissingExtraError("http", "httpx") from None
+        logging.getLogger("httpx").addFilter(hide_addresses)
         try:
             httpx.URL(self._options.url)
         except httpx.InvalidURL as error:
@@ -132,6 +134,21 @@ class HttpSink:
         finally:
             await response.aclose()
         return failure_of(response.status_code, response.headers.get("retry-after"), text, self._clock())
+
+
+def hide_addresses(record: logging.LogRecord) -> bool:
+    """Leaves nothing but the host of the addresses that httpx logs: the rest may hold passwords and tokens.
+
+    A filter of ``logging``; to add it again changes nothing.
+    """
+    import httpx
+
+    if isinstance(record.args, tuple):
+        record.args = tuple(
+            f"{each.scheme}://{each.netloc.decode()}/***" if isinstance(each, httpx.URL) else each
+            for each in record.args
+        )
+    return True
 
 
 async def _beginning(response: httpx.Response, until: float) -> str:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pointsman.broker.destinations import SubjectOptions, read_options
 from pointsman.errors import InputError
 from pointsman.pipeline.delivering.appending import Appending
+from pointsman.pipeline.delivering.claims import IN_CHECKPOINT, IN_OUT, Claim, check_apart
 from pointsman.pipeline.delivering.folder import Folder, OwnFolder
 from pointsman.pipeline.delivering.http import Http, SendingOptions
 from pointsman.pipeline.delivering.kafka import Kafka
@@ -37,6 +38,7 @@ class Surroundings(NamedTuple):
     """From a path as it is written to the path that it means."""
     queue: str | None = None
     """The file of the queue that the messages come from, if they come from one."""
+    checkpoint: str | None = None
 
 
 class Places:
@@ -45,7 +47,10 @@ class Places:
     def __init__(self, surroundings: Surroundings) -> None:
         self._around = surroundings
         self.own = OwnFolder(f"{surroundings.out}/deliveries", surroundings.form)
-        _refuse_one_folder_for_two(surroundings)
+        self.claims = _claims(surroundings)
+        """The folders that are written to."""
+        kept = surroundings.checkpoint
+        check_apart([*([] if kept is None else [Claim("the checkpoint", kept, IN_CHECKPOINT)]), *self.claims])
 
     def check(self, table: RoutingTable) -> None:
         """Raises ``InputError`` (``bad-destination``) for the first destination that the pipeline cannot deliver to."""
@@ -130,15 +135,9 @@ def _mistake(model: type[BaseModel], error: Any) -> str:
     return f"option {option!r}: {problem[0].lower()}{problem[1:]}"
 
 
-def _refuse_one_folder_for_two(around: Surroundings) -> None:
-    seen: dict[str, str] = {}
+def _claims(around: Surroundings) -> list[Claim]:
+    found = [Claim("the folder 'out'", around.out, IN_OUT)]
     for name, sink in around.sinks.items():
-        if sink.path is None or sink.format in ("pointsman", "table", "subject"):
-            continue
-        path = around.at(sink.path)
-        if path in seen:
-            problem = (
-                f"the destinations {seen[path]!r} and {name!r} have one path: each would replace what the other wrote"
-            )
-            raise InputError("bad-destination", problem)
-        seen[path] = name
+        if sink.path is not None and sink.format not in ("pointsman", "table", "subject"):
+            found.append(Claim(f"the destination {name!r}", around.at(sink.path)))
+    return found

@@ -41,6 +41,17 @@ class Files:
         system, place = self._find(path)
         system.delete(place, True)
 
+    def touch(self, path: str) -> bool:
+        """Makes an empty file, and the folders above it; False if that cannot be."""
+        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+
+        system, place = self._find(path)
+        try:
+            system.create(place, True).close()
+        except Py4JJavaError:
+            return False
+        return True
+
     def rename(self, path: str, to: str) -> None:
         """Renames a folder; nothing may be at the other path. Raises ``OSError``."""
         system, place = self._find(path)

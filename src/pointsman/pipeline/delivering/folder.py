@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pointsman.pipeline.delivering.files import Files
-from pointsman.pipeline.delivering.place import Turn, file_name
-from pointsman.pipeline.delivering.saving import readable, save
+from pointsman.pipeline.delivering.place import Turn, escaped
+from pointsman.pipeline.delivering.saving import as_written, save, with_defaults
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,11 +39,11 @@ class OwnFolder:
 
     def deliver_together(self, rows: DataFrame, batch: int) -> None:
         """Writes ``batch=N/destination=NAME`` for all destinations, in one job."""
-        save(rows, self._form, {}, f"{self._path}/batch={batch}", by="destination")
+        save(rows, self._form, {}, f"{self._path}/batch={batch}", by=("destination",))
 
     def deliver(self, rows: DataFrame, turn: Turn) -> DataFrame | None:
         """Writes that of one destination."""
-        path = f"{self._path}/batch={turn.batch}/destination={file_name(turn.name)}"
+        path = f"{self._path}/batch={turn.batch}/destination={escaped(turn.name)}"
         _write(rows.drop("destination"), path, self._form, {}, turn)
         return None
 
@@ -54,9 +54,9 @@ def _write(rows: DataFrame, path: str, form: str, options: dict[str, Any], turn:
         save(rows, form, options, path)
         return
     # Texts without names have their columns by their order alone; of all others the one is enough.
-    schema: Any = readable(rows, form).schema if form == "csv" else "delivery_id string"
+    schema: Any = as_written(rows, form).schema if form == "csv" else "delivery_id string"
     reader = spark.read.format(form).schema(schema)
-    for option, value in options.items():
+    for option, value in with_defaults(form, options).items():
         reader = reader.option(option, value)
     there = reader.load(path).select("delivery_id")
     save(rows.join(there, "delivery_id", "left_anti"), form, options, path, mode="append")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
-from urllib.parse import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 REASON = "reason"
+ESCAPED = frozenset("\"#%'*/:=?\\\x7f{[]^" + "".join(map(chr, range(0x20))))
+"""The characters that Spark escapes in the names of folders."""
 UNDELIVERED = f"delivery_id string, {REASON} string"
 """The columns of what was not delivered."""
 
@@ -48,13 +49,22 @@ class Place(Protocol):
         """
 
 
+def escaped(name: str) -> str:
+    """The name of a destination as Spark writes it in the name of a folder, ``destination=NAME``.
+
+    >>> escaped("audit"), escaped("../a b"), escaped("100%=ü")
+    ('audit', '..%2Fa b', '100%25%3Dü')
+    """
+    return "".join(f"%{ord(sign):02X}" if sign in ESCAPED else sign for sign in name)
+
+
 def file_name(name: str) -> str:
-    """The name of a destination as that of a folder, which is none of those that Spark overlooks.
+    """The name of a destination as that of a folder: ``escaped``, and none of those that Spark overlooks.
 
     >>> file_name("audit"), file_name("../a b"), file_name("_x")
-    ('audit', '%2E.%2Fa%20b', '%5Fx')
+    ('audit', '%2E.%2Fa b', '%5Fx')
     """
-    text = quote(name, safe="")
+    text = escaped(name)
     return text if text[0] not in "._" else f"%{ord(text[0]):X}{text[1:]}"
 
 

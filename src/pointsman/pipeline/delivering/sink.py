@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
+from pointsman.broker.destinations.options import PathText
 from pointsman.table.model import Name, Part
 
 OF_FILES = frozenset({"avro", "csv", "json", "orc", "parquet", "text", "xml"})
@@ -18,7 +19,7 @@ class Sink(Part):
     """Where the deliveries of a destination go, if that is not what its type in the table says."""
 
     format: Name = "json"
-    path: Name | None = None
+    path: PathText | None = None
     options: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")

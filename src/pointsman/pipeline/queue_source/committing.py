@@ -55,9 +55,11 @@ def commit(store: Store, folder: str, query: str, batch: int | None, names: Sequ
     with by the next call, for whatever query.
     """
     _finish_others(store, query)
-    finish(store, query)
     rest = Rest(folder, tuple(names), 0)
-    is_new = store.write(partial(_decide, query=query, batch=batch, rest=rest))
+    is_new = None
+    while is_new is None:
+        finish(store, query)
+        is_new = store.write(partial(_decide, query=query, batch=batch, rest=rest))
     if is_new:
         finish(store, query)
     discard(folder, names if batch is None else [*names, *left_behind(folder, query, batch)])
@@ -72,18 +74,25 @@ def abandon(store: Store, folder: str, names: Sequence[str]) -> None:
 
 
 def finish(store: Store, query: str) -> None:
-    """Puts what of a decided write is not yet in the queue. Several may do so at a time."""
+    """Puts what of a decided write is not yet in the queue. Several may do so at a time.
+
+    Raises ``StoreError`` (``queue-elsewhere``) if its files are not there.
+    """
     while (rest := _current(store, query)) is not None:
-        batches = islice(staged(rest.folder, rest.names), rest.done, None)
-        done = rest.done
-        for group in _groups(batches):
-            if not store.write(partial(_put, store, query=query, done=done, group=group)):
-                # Somebody else has done that much meanwhile.
-                break
-            done += len(group)
-        else:
-            store.write(partial(_close, query=query, done=done))
-            discard(rest.folder, rest.names)
+        try:
+            for group in _groups(islice(staged(rest.folder, rest.names), rest.done, None)):
+                after = rest._replace(done=rest.done + len(group))
+                if not store.write(partial(_put, store, query=query, rest=rest, after=after, group=group)):
+                    # Somebody else has done that much meanwhile, or all of it, and may have begun the next write.
+                    break
+                rest = after
+            else:
+                store.write(partial(_close, query=query, rest=rest))
+                discard(rest.folder, rest.names)
+        except StoreError as error:
+            # Who has put the rest meanwhile has removed the files as well.
+            if error.code != "queue-elsewhere" or _current(store, query) == rest:
+                raise
 
 
 def _finish_others(store: Store, query: str) -> None:
@@ -118,7 +127,10 @@ def _groups(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]
         yield group
 
 
-def _decide(transaction: Transaction, query: str, batch: int | None, rest: Rest) -> bool:
+def _decide(transaction: Transaction, query: str, batch: int | None, rest: Rest) -> bool | None:
+    """Whether the batch is new, and then notes it; None if another write of the query must be finished before."""
+    if _rest(transaction, query) is not None:
+        return None
     if batch is not None:
         row = transaction.first(queue_statements.STATE_READ, (WRITTEN, query, ""))
         if row is not None and batch <= json.loads(row[0]):
@@ -129,9 +141,11 @@ def _decide(transaction: Transaction, query: str, batch: int | None, rest: Rest)
     return True
 
 
-def _put(store: Store, transaction: Transaction, query: str, done: int, group: Sequence[pa.RecordBatch]) -> bool:
-    rest = _rest(transaction, query)
-    if rest is None or rest.done != done:
+def _put(
+    store: Store, transaction: Transaction, query: str, rest: Rest, after: Rest, group: Sequence[pa.RecordBatch]
+) -> bool:
+    """Puts a group of a write; False if the write has gone on since, or is another one."""
+    if _rest(transaction, query) != rest:
         return False
     putter = store.putter(transaction)
     each: Planned
@@ -139,13 +153,12 @@ def _put(store: Store, transaction: Transaction, query: str, done: int, group: S
         for each in planned(batch):
             putter.put(each.draft, envelope=each.envelope)
     putter.finish()
-    _note(transaction, query, rest._replace(done=done + len(group)))
+    _note(transaction, query, after)
     return True
 
 
-def _close(transaction: Transaction, query: str, done: int) -> None:
-    rest = _rest(transaction, query)
-    if rest is not None and rest.done == done:
+def _close(transaction: Transaction, query: str, rest: Rest) -> None:
+    if _rest(transaction, query) == rest:
         transaction.execute(queue_statements.STATE_DELETE, (WRITING, query, ""))
 
 

@@ -41,17 +41,19 @@ def stage(
     directory = Path(folder)
     name = f"{stem_of(query)}-{batch}-{secrets.token_hex(8)}{SUFFIX}"
     writer: pa.RecordBatchStreamWriter | None = None
+    file: pa.NativeFile | None = None
     try:
         for each in batches:
             for part in _parts(each):
                 check(part)
                 if writer is None:
-                    directory.mkdir(exist_ok=True)
-                    writer = pa.ipc.new_stream(str(directory / name), part.schema)
+                    file = _new_file(directory / name)
+                    writer = pa.ipc.new_stream(file, part.schema)
                 writer.write_batch(part)
-        if writer is None:
+        if writer is None or file is None:
             return None
         writer.close()
+        file.close()
         _sync(directory / name)
         _sync(directory)
     except BaseException as error:
@@ -105,6 +107,16 @@ def forgotten(folder: str, before: float) -> list[str]:
             if path.stat().st_mtime < before:
                 found.append(path.name)
     return sorted(found)
+
+
+def _new_file(path: Path) -> pa.NativeFile:
+    """A new file, in a folder that another process may remove whenever it is empty."""
+    import pyarrow as pa
+
+    while True:
+        path.parent.mkdir(exist_ok=True)
+        with suppress(FileNotFoundError):
+            return pa.OSFile(str(path), "wb")
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

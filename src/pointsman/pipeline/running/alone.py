@@ -29,10 +29,12 @@ def alone(
     """Nobody else runs with this checkpoint meanwhile.
 
     Another run is waited for, ``patience`` seconds at the most, as it may be one that was killed. Raises ``InputError``
-    (``checkpoint-in-use``).
+    (``checkpoint-in-use``), and ``bad-usage`` if its lock is a link to another file.
     """
     path = checkpoint / LOCK
     checkpoint.mkdir(parents=True, exist_ok=True)
+    if path.is_symlink():
+        raise InputError("bad-usage", "it is a link; the lock of a checkpoint is a file of its own", file=str(path))
     file = _jvm(spark).java.io.RandomAccessFile(str(path), "rw")
     try:
         end = time.monotonic() + patience

@@ -16,6 +16,7 @@ from pointsman.pipeline.delivering.deliverer import Deliverer, Group, Written
 from pointsman.pipeline.delivering.saving import save
 from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.route import DELIVERED, OUTCOME, QUARANTINED, UNROUTED, Routed, route
+from pointsman.pipeline.running.bad_files import BadFiles
 from pointsman.pipeline.running.places import out_of, places_of
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.subscribed import Subscribed, by_routes
@@ -68,6 +69,7 @@ class Totals:
 class BatchRunner:
     """Runs batches, one after the other, for ``foreachBatch``.
 
+    ``identity`` tells its batches from those of another run or query that have the same numbers; queues go by it.
     ``following`` says that the messages are the commands of sagas: what becomes of them is in a folder of its own, and
     they are trusted, as what a saga sends is in any runtime.
     """
@@ -77,11 +79,13 @@ class BatchRunner:
         pipeline: PipelineFile,
         tables: Tables,
         checkpoint: Path,
+        identity: str,
         tell: Tell,
         clock: Callable[[], float] = time.time,
         *,
         following: bool = False,
         subscribed: Subscribed | None = None,
+        bad_files: BadFiles | None = None,
     ) -> None:
         self._pipeline = pipeline
         self._tables = tables
@@ -89,10 +93,11 @@ class BatchRunner:
         self._principal = None if following else pipeline.written.principal
         self._out = out_of(pipeline, following=following)
         places = places_of(pipeline, following=following)
-        self._deliverer = Deliverer(places, self._out, str(checkpoint), following=following)
+        self._deliverer = Deliverer(places, self._out, identity, following=following)
         self._tell = tell
         self._clock = clock
         self._subscribed = subscribed
+        self._bad_files = bad_files
         self._event = "commands" if following else "batch"
         self.totals = Totals()
 
@@ -101,12 +106,14 @@ class BatchRunner:
         from pyspark.sql import Observation
         from pyspark.sql import functions as sf
 
-        now: Any = self._clock()
-        begun = batch_state.begin(self._checkpoint, batch, {"table": self._tables.current().hash, "now": now})
-        table, now = self._tables.of(str(begun["table"])), begun["now"]
+        begun = self.begin(batch)
+        now: Any = begun["now"]
+        table = self._tables.of(str(begun["table"]))
         state = batch_state.load(self._checkpoint, batch)
         read = Observation()
         observed = messages.observe(read, sf.count(sf.lit(1)).alias("messages"))
+        if self._bad_files is not None:
+            observed = self._bad_files.with_rows(observed, batch)
         routed = route(observed, table, principal=self._principal, state=state, now=float(now), seed=batch)
         rows = routed.rows
         if self._subscribed is not None:
@@ -124,6 +131,11 @@ class BatchRunner:
             rows.unpersist()
         self.totals.messages += int(read.get["messages"])
         self._add(counted, written, table, batch)
+
+    def begin(self, batch: int) -> dict[str, object]:
+        """The versions and the time that a batch works with; they are recorded before this returns."""
+        versions = {"table": self._tables.current().hash, "now": self._clock()}
+        return batch_state.begin(self._checkpoint, batch, versions)
 
     def _write(self, routed: Routed, table: RoutingTable, batch: int, counted: list[Any]) -> Written:
         groups = [

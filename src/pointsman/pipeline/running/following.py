@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pointsman.pipeline.authorize import authorize
 from pointsman.pipeline.delivering.saving import save
 from pointsman.pipeline.route import with_ids
+from pointsman.pipeline.running.batch import BatchRunner
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.versions import Tell
 from pointsman.pipeline.stateful.follow import follow
@@ -25,13 +25,11 @@ FIELDS = ("id", "subject", "metadata", "body", "content_type", "correlation_id",
 class Follower:
     """Follows the sagas and gatherings of a table, and writes what they send and where they went.
 
-    ``send`` routes and delivers the commands of a batch.
+    ``sender`` routes and delivers the commands of a batch.
     """
 
-    def __init__(
-        self, pipeline: PipelineFile, table: RoutingTable, tell: Tell, send: Callable[[DataFrame, int], None]
-    ) -> None:
-        self._send = send
+    def __init__(self, pipeline: PipelineFile, table: RoutingTable, tell: Tell, sender: BatchRunner) -> None:
+        self._sender = sender
         self._pipeline = pipeline
         self._table = table
         self._tell = tell
@@ -52,14 +50,15 @@ class Follower:
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
         """Writes the rows of one batch, by their kinds."""
+        self._sender.begin(batch)
         kept = rows.persist()
         try:
             found = kept.groupBy("kind", "outcome").count().collect()
             if found:
                 out = f"{self._pipeline.at(self._pipeline.written.out)}/followed/batch={batch}"
-                save(kept, self._pipeline.written.format, {}, out, by="kind")
+                save(kept, self._pipeline.written.format, {}, out, by=("kind",))
             if any(row["kind"] == COMMAND for row in found):
-                self._send(commands_of(kept), batch)
+                self._sender(commands_of(kept), batch)
         finally:
             kept.unpersist()
         for row in found:

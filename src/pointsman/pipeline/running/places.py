@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pointsman.errors import InputError
 from pointsman.pipeline.delivering.choosing import Places, Surroundings
+from pointsman.pipeline.delivering.claims import COMMANDS
 from pointsman.pipeline.running.settings import PipelineFile
 
-COMMANDS = "commands"
-"""The folder, in that of the pipeline, of what becomes of the commands of sagas."""
 QUEUE = "pointsman"
 SUBSCRIPTION = "subscription"
 
@@ -47,5 +46,6 @@ def places_of(pipeline: PipelineFile, *, following: bool = False) -> Places:
             written.format,
             pipeline.at,
             None if queue is None else pipeline.at(str(queue)),
+            pipeline.at(written.checkpoint),
         )
     )

@@ -18,12 +18,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from pointsman.errors import InputError
+from pointsman.pipeline.batch_state import mounted
 from pointsman.pipeline.delivering.choosing import names_of
+from pointsman.pipeline.delivering.claims import COMMANDS, claim_folders, owner_of
 from pointsman.pipeline.delivering.dead import DEAD, count
 from pointsman.pipeline.delivering.deliverer import Failure, attempt, undelivered
 from pointsman.pipeline.delivering.files import DONE, Files
 from pointsman.pipeline.delivering.place import Turn, reason_of
-from pointsman.pipeline.running.places import COMMANDS, out_of, places_of
+from pointsman.pipeline.running.identity import known_identity
+from pointsman.pipeline.running.places import out_of, places_of
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.spark_errors import spark_errors
 from pointsman.table.routing_table import RoutingTable
@@ -70,7 +73,10 @@ class Replayed(NamedTuple):
 
 
 class Replayer:
-    """Delivers the dead letters of a pipeline again, as its files say now."""
+    """Delivers the dead letters of a pipeline again, as its files say now.
+
+    Raises ``InputError`` (``folder-taken``) if a folder of a destination holds batches of another run.
+    """
 
     def __init__(self, spark: SparkSession, pipeline: PipelineFile, table: RoutingTable, checkpoint: str) -> None:
         self._spark = spark
@@ -78,6 +84,10 @@ class Replayer:
         self._table = table
         self._checkpoint = checkpoint
         self._files = Files(spark)
+        self._owner = owner_of(self._files, out_of(pipeline))
+        """The run that the dead letters are of, which may not be that of the checkpoint any more."""
+        if self._owner is not None:
+            claim_folders(self._files, places_of(pipeline).claims, self._owner)
 
     def folders(self, destination: str | None = None) -> list[Folder]:
         """The dead letters that can be replayed; not those of a batch that is still to be repeated.
@@ -121,7 +131,8 @@ class Replayer:
             place = places_of(self._pipeline, following=folder.following).of(folder.destination, self._table)
         except Exception as error:
             return Failure(reason_of(error))
-        query = f"{self._checkpoint}/{COMMANDS}" if folder.following else self._checkpoint
+        owner = self._owner or self._checkpoint
+        query = f"{owner}/{COMMANDS}" if folder.following else owner
         return attempt(place, rows, Turn(folder.destination, folder.batch, query, folder.following, attempts))
 
     def _read(self, folder: Folder) -> DataFrame:
@@ -152,9 +163,9 @@ class Replayer:
             files.rename(beside, folder.path)
 
     def _last_batch(self, *, following: bool) -> int | None:
-        """The last batch that is done: one after it is repeated by the pipeline itself. None if nothing ever ran."""
+        """The last batch that is done: one after it is repeated by the pipeline itself. None if none will be."""
         query = f"{self._checkpoint}/{'follow' if following else 'route'}"
-        if not self._files.exists(query):
+        if self._owner != known_identity(mounted(self._checkpoint)) or not self._files.exists(query):
             return None
         return max((int(name) for name in self._files.names(f"{query}/commits") if name.isdecimal()), default=-1)
 

@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING, Any
 from pointsman.broker.wildcards import check_names
 from pointsman.errors import InputError
 from pointsman.pipeline.batch_state import mounted
+from pointsman.pipeline.delivering.claims import COMMANDS, claim_folders
+from pointsman.pipeline.delivering.files import Files
+from pointsman.pipeline.json_lines import local_path
 from pointsman.pipeline.queue_source.registering import register
 from pointsman.pipeline.running.alone import alone
+from pointsman.pipeline.running.bad_files import BadFiles, find_bad_file
 from pointsman.pipeline.running.batch import BatchRunner, Totals
 from pointsman.pipeline.running.following import Follower
-from pointsman.pipeline.running.places import COMMANDS, places_of, source_of_followers
+from pointsman.pipeline.running.identity import FOLLOW, ROUTE, SUBSCRIPTIONS, identity_of
+from pointsman.pipeline.running.places import places_of, source_of_followers
 from pointsman.pipeline.running.real_time import check_real_time
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.source import open_source
@@ -30,8 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-SUBSCRIPTIONS = "subscriptions"
-"""The folder, in the checkpoint, of their versions."""
 PATIENCE = 60.0
 """Seconds that another run is waited for; it may be what is left of one that was killed."""
 WATCH = 0.5
@@ -51,8 +54,9 @@ def run(
     ``tell`` is called with each thing that happened, ``watch`` now and then with the totals and the queries. SIGTERM
     and SIGINT let the batch that is under way finish. A session that is given is not ended. Raises what a query failed
     with, as ``InputError`` (``query-failed``), and before that ``folder-elsewhere`` if the workers of a cluster do not
-    share the folders that are written to, and ``checkpoint-in-use`` if another run does not end; at any
-    time ``java-ended``.
+    share the folders that are written to, ``checkpoint-in-use`` if another run does not end,
+    ``checkpoint-incomplete`` if a part of the checkpoint is gone, and ``folder-taken`` if a folder that is written to
+    holds batches of another run; at any time ``java-ended``.
     """
     written = pipeline.written
     checkpoint = mounted(pipeline.at(written.checkpoint))
@@ -65,21 +69,56 @@ def run(
 
     tables = Tables(Path(pipeline.at(written.table)), written.environment, checkpoint, tell, check)
     check_real_time(pipeline, tables.table)
-    session = spark or local_session("pointsman", master or written.master, **written.spark)
-    register(session)
+    totals = Totals()
+    with _stopping() as stop:
+        session = spark or _session(pipeline, master)
+        try:
+            with _while_java_lives():
+                register(session)
+                check_shared(session, pipeline.at(written.out), str(checkpoint))
+                with alone(session, checkpoint, PATIENCE):
+                    identity = identity_of(checkpoint)
+                    claim_folders(Files(session), places.claims, identity)
+                    subscribed = _subscribed(session, pipeline, tables, checkpoint, tell)
+                    bad = BadFiles(checkpoint)
+                    runner = BatchRunner(
+                        pipeline, tables, checkpoint, identity, tell, subscribed=subscribed, bad_files=bad
+                    )
+                    totals = runner.totals
+                    failed = True
+                    while failed:
+                        queries = _start(session, pipeline, tables, runner, checkpoint, identity, bad, tell)
+                        failed = _watch(queries, totals, stop, watch) and _set_aside(
+                            session, pipeline, queries, bad, tell
+                        )
+        except InputError as error:
+            # Java may have got the same signal, and be quicker.
+            if error.code != "java-ended" or not stop.is_set():
+                raise
+        finally:
+            if spark is None:
+                with suppress(InputError), _while_java_lives():
+                    session.stop()
+    return totals
+
+
+def _session(pipeline: PipelineFile, master: str | None) -> SparkSession:
+    """A session of which Java overlooks SIGTERM: who stops all processes of a service lets Java end with the driver.
+
+    A signal that comes meanwhile is handled after it.
+    """
+    written = pipeline.written
+    name, where = "pointsman", master or written.master
+    if threading.current_thread() is not threading.main_thread():
+        return local_session(name, where, **written.spark)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    # A program that is started inherits what is ignored, and Java leaves it so.
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        with _while_java_lives():
-            check_shared(session, pipeline.at(written.out), str(checkpoint))
-            with alone(session, checkpoint, PATIENCE), _stopping() as stop:
-                subscribed = _subscribed(session, pipeline, tables, checkpoint, tell)
-                runner = BatchRunner(pipeline, tables, checkpoint, tell, subscribed=subscribed)
-                queries = _start(session, pipeline, tables, runner, checkpoint, tell)
-                _watch(queries, runner.totals, stop, watch)
+        return local_session(name, where, **written.spark)
     finally:
-        if spark is None:
-            with suppress(InputError), _while_java_lives():
-                session.stop()
-    return runner.totals
+        signal.signal(signal.SIGTERM, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 @contextmanager
@@ -97,20 +136,31 @@ def _while_java_lives() -> Iterator[None]:
 
 
 def _start(
-    spark: SparkSession, pipeline: PipelineFile, tables: Tables, runner: BatchRunner, checkpoint: Path, tell: Tell
+    spark: SparkSession,
+    pipeline: PipelineFile,
+    tables: Tables,
+    runner: BatchRunner,
+    checkpoint: Path,
+    identity: str,
+    bad_files: BadFiles,
+    tell: Tell,
 ) -> list[StreamingQuery]:
     """The query that routes, and if the table has sagas or gatherings, the one that follows them."""
     made: list[tuple[str, DataFrame, Callable[[DataFrame, int], None]]] = []
-    made.append(("route", open_source(spark, pipeline), runner))
+    made.append((ROUTE, open_source(spark, pipeline, without=bad_files.names), runner))
     table = tables.table
     if table.sagas or any(route.gather is not None for route in table.routes):
         own = checkpoint / COMMANDS
         subscribed = _subscribed(spark, pipeline, tables, own, tell)
-        sender = BatchRunner(pipeline, tables, own, tell, following=True, subscribed=subscribed)
-        runner.totals.commands = sender.totals
+        sender = BatchRunner(
+            pipeline, tables, own, f"{identity}/{COMMANDS}", tell, following=True, subscribed=subscribed
+        )
+        # Those of queries that were begun before, in the same run, are counted on.
+        sender.totals = runner.totals.commands = runner.totals.commands or sender.totals
         follower = Follower(pipeline, table, tell, sender)
-        events = follower.events(open_source(spark, source_of_followers(pipeline)))
-        made.append(("follow", events, follower))
+        source = open_source(spark, source_of_followers(pipeline), placed=True, without=bad_files.names)
+        events = follower.events(source)
+        made.append((FOLLOW, events, follower))
     queries = [_query(stream, pipeline, name, checkpoint / name, act) for name, stream, act in made]
     tell("started", table=table.hash, queries=[query.name for query in queries])
     return queries
@@ -142,24 +192,42 @@ def _watch(
     totals: Totals,
     stop: threading.Event,
     watch: Callable[[Totals, list[Any]], None] | None,
-) -> None:
+) -> bool:
+    """Waits for the end of the queries; whether one has failed, and the others were stopped for it."""
     while any(query.isActive for query in queries):
         if watch is not None:
             watch(totals, queries)
-        if stop.wait(WATCH):
+        if stop.wait(WATCH) or any(query.exception() is not None for query in queries):
             _finish(queries)
             break
+    return not stop.is_set() and any(query.exception() is not None for query in queries)
+
+
+def _set_aside(
+    spark: SparkSession, pipeline: PipelineFile, queries: list[StreamingQuery], bad_files: BadFiles, tell: Tell
+) -> bool:
+    """Sets the files aside that queries have failed for; raises ``InputError`` if one has failed for something else."""
     for query in queries:
         error = query.exception()
-        if error is not None and not stop.is_set():
+        if error is None:
+            continue
+        bad = find_bad_file(spark, error, pipeline.written.source.format)
+        if bad is None:
             raise InputError("query-failed", f"the query {query.name!r} failed: {_cause(error)}")
+        if bad.file not in bad_files.names:
+            bad_files.add(bad)
+            tell("file-quarantined", file=local_path(bad.file), reason=bad.reason)
+    return True
 
 
 def _finish(queries: list[StreamingQuery]) -> None:
-    """Stops each query between two batches, as far as Spark lets one."""
+    """Stops each query between two batches, as far as Spark lets one; also those that fail meanwhile."""
+    from pyspark.errors import StreamingQueryException
+
     for query in queries:
         while query.isActive and query.status["isTriggerActive"] and query.status["isDataAvailable"]:
-            query.awaitTermination(1)
+            with suppress(StreamingQueryException):
+                query.awaitTermination(1)
         query.stop()
 
 

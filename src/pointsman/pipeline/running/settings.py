@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from pointsman.broker.destinations.options import PathText
 from pointsman.errors import TableError
 from pointsman.pipeline.delivering.sink import Sink
 from pointsman.table import document, shape
@@ -21,7 +22,7 @@ class Source(Part):
     """Where messages come from: any format that Spark can stream, by its name and options."""
 
     format: Name = "json"
-    path: str | None = None
+    path: PathText | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     columns: dict[str, str] = Field({}, description="From the fields of a message to the columns that hold them.")
 
@@ -42,16 +43,16 @@ class Trigger(Part):
 class Pipeline(Part):
     """A pipeline: what it reads, by which table it routes, and where it writes."""
 
-    table: str
+    table: PathText
     environment: Name | None = None
     source: Source
-    out: str = Field("out", description="The folder for everything that has no place of its own.")
+    out: PathText = Field("out", description="The folder for everything that has no place of its own.")
     format: Name = Field("json", description="Of what is written there.")
-    checkpoint: str = "checkpoint"
+    checkpoint: PathText = "checkpoint"
     trigger: Trigger = Trigger()
     late: Duration = Field(60.0, description="How far a message may be behind the latest before timeouts go by it.")
     principal: Name | None = None
-    subscriptions: str | None = Field(None, description="A file, or a folder of files, of wildcard subscriptions.")
+    subscriptions: PathText | None = Field(None, description="A file, or a folder of files, of wildcard subscriptions.")
     destinations: dict[Name, Sink] = Field(default_factory=dict)
     master: str = "local[*]"
     spark: dict[str, Any] = Field({}, description="Further settings of Spark, by their names.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pointsman.pipeline.formats import stream_messages
@@ -12,12 +13,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def open_source(spark: SparkSession, pipeline: PipelineFile) -> DataFrame:
+def open_source(
+    spark: SparkSession, pipeline: PipelineFile, *, placed: bool = False, without: Sequence[str] = ()
+) -> DataFrame:
     """The stream. What is no message of its format has a problem, of the stage ``receive``.
 
-    Raises as ``stream_messages``.
+    With ``placed`` the messages have their places in it; the files ``without`` are not read. All this, and what is
+    raised, is as for ``stream_messages``.
     """
     source = pipeline.written.source
     path = None if source.path is None else pipeline.at(source.path)
     names = {column: field for field, column in source.columns.items()}
-    return with_problems(stream_messages(spark, path, source.format, source.options, names))
+    return with_problems(
+        stream_messages(spark, path, source.format, source.options, names, placed=placed, without=without)
+    )

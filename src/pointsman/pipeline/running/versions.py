@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
 from pointsman.errors import InputError, PointsmanError
+from pointsman.pipeline.whole_file import PRIVATE, write_whole
+from pointsman.table import document
 from pointsman.table.routing_table import RoutingTable
 
 Tell = Callable[..., None]
@@ -30,16 +32,15 @@ class Tables:
         self._environment = environment
         self._folder = checkpoint / "pointsman" / "tables"
         self._tell = tell
-        self._read = self._stamp()
+        self._seen: dict[Path, document.Stamp] = {}
+        """The files that the table was read from: its own, and those that it includes."""
         self.table = self._load()
         self._keep(self.table)
 
     def current(self) -> RoutingTable:
         """The newest version that can be used."""
-        stamp = self._stamp()
-        if stamp == self._read:
+        if all(document.stamp(path) == seen for path, seen in self._seen.items()):
             return self.table
-        self._read = stamp
         try:
             table = self._load()
         except PointsmanError as error:
@@ -64,25 +65,32 @@ class Tables:
             ) from None
 
     def _load(self) -> RoutingTable:
-        table = RoutingTable.load(self._path, self._environment)
+        # What the path leads to may be a link that is turned to another file.
+        seen = {self._path: document.stamp(self._path)}
+        try:
+            table = RoutingTable.load(self._path, self._environment, seen=seen)
+        finally:
+            self._seen = seen
         self._check(table)
         return table
 
     def _keep(self, table: RoutingTable) -> None:
+        """Keeps a version, for batches that are repeated; who may not read the table may not read the copy."""
         path = self._folder / f"{table.hash}.json"
-        if path.exists():
-            return
-        self._folder.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(".draft")
-        with draft.open("wb") as file:
-            file.write(json.dumps(table.plain, ensure_ascii=False).encode(errors="surrogatepass"))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        mode = strictest([stat.S_IMODE(file.stat().st_mode) for file in self._seen if file.exists()])
+        if path.exists() and not path.is_symlink():
+            path.chmod(mode)
+        else:
+            write_whole(path, json.dumps(table.plain, ensure_ascii=False).encode(errors="surrogatepass"), mode)
 
-    def _stamp(self) -> tuple[int, int]:
-        try:
-            found = self._path.stat()
-        except OSError:
-            return (0, 0)
-        return (found.st_mtime_ns, found.st_size)
+
+def strictest(modes: list[int]) -> int:
+    """What all of these modes of files allow, and nobody but the owner if there are none.
+
+    >>> oct(strictest([0o644, 0o640])), oct(strictest([]))
+    ('0o640', '0o600')
+    """
+    allowed = 0o666 if modes else PRIVATE
+    for mode in modes:
+        allowed &= mode
+    return allowed | PRIVATE

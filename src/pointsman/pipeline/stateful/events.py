@@ -14,6 +14,7 @@ from pointsman.errors import InputError, MessageError
 from pointsman.message import Message
 from pointsman.pipeline.columns import MessageColumns, find
 from pointsman.pipeline.index_file import lists, opened, ship
+from pointsman.pipeline.json_lines import PLACE
 from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.stateful.part import goes_by_name, patterns_of
 from pointsman.table.followed import EVENT
@@ -66,6 +67,8 @@ class Event(NamedTuple):
     position: int
     time: int
     """In microseconds."""
+    place: str
+    """Orders messages of the same time, or without one, as the source has them."""
     id: str
     subject: str
     correlation_id: str
@@ -111,7 +114,7 @@ def crossing(messages: DataFrame, part: RoutingTable, buckets: int) -> DataFrame
     columns = MessageColumns(messages)
     if not columns.has("id"):
         raise InputError("bad-usage", "messages have no column 'id', by which one that comes twice is known")
-    position = find(messages, "position")
+    position, place = find(messages, "position"), find(messages, PLACE)
     chosen = messages.where(_concerned(messages, columns, part))
     correlation = sf.coalesce(sf.nullif(columns.correlation_id, sf.lit("")), columns.id, sf.lit(""))
     rest = sf.struct(*(getattr(columns, field).alias(field) for field in REST))
@@ -120,6 +123,7 @@ def crossing(messages: DataFrame, part: RoutingTable, buckets: int) -> DataFrame
         sf.pmod(sf.xxhash64(correlation), sf.lit(buckets)).cast("int").alias("bucket"),
         (unknown if position is None else sf.coalesce(messages[position].cast("bigint"), unknown)).alias("position"),
         sf.coalesce(sf.unix_micros(columns.time), unknown).alias("time"),
+        (sf.lit("") if place is None else messages[place]).alias("place"),
         sf.coalesce(columns.id, sf.lit("")).alias("id"),
         sf.coalesce(columns.subject, sf.lit("")).alias("subject"),
         correlation.alias("correlation_id"),
@@ -129,11 +133,11 @@ def crossing(messages: DataFrame, part: RoutingTable, buckets: int) -> DataFrame
 
 
 def in_order(frames: Iterable[Any]) -> list[Event]:
-    """The events of frames of pandas, by their position where there is one, then by their time, then by their id."""
+    """The events of frames of pandas, by their position if they have one, their time, their place and their id."""
     found: list[Event] = []
     for frame in frames:
         found += map(Event._make, zip(*(frame[name].tolist() for name in Event._fields), strict=True))
-    found.sort(key=itemgetter(0, 1, 2))
+    found.sort(key=itemgetter(0, 1, 2, 3))
     return found
 
 

@@ -45,7 +45,8 @@ def follow(
     ``messages`` is a stream with the columns ``subject`` and ``id``; the other fields of a message are used where they
     are present. Rows with a ``problem`` are left alone; translations are not made here. Messages of one correlation id
     that come in one batch are handled in the order of the column ``position`` if there is one, then of ``time``, then
-    of ``id``. What comes out is written in ``docs/pipeline-stateful.md``.
+    of their places in the source if they were read with them, then of ``id``. What comes out is written in
+    ``docs/pipeline-stateful.md``.
 
     ``processingTime``: a message is handled at the time of its batch, and a timeout is taken in the first batch after
     it is due. ``eventTime``: a message is handled at its own ``time``, and a timeout is taken at the very time that it
