@@ -11,9 +11,13 @@ from typing import Any
 import pytest
 
 from pointsman.errors import InputError, TableError
+from pointsman.pipeline.delivering.choosing import Places, Surroundings
+from pointsman.pipeline.delivering.http import Http
+from pointsman.pipeline.route_codes import RouteCodes
 from pointsman.pipeline.running.run import run
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.versions import Tables
+from pointsman.table.routing_table import RoutingTable
 
 TABLE = "routes: [{name: all, pattern: '>', destinations: [audit]}]"
 OTHER = "routes: [{name: all, pattern: 'orders.>', destinations: [audit]}]"
@@ -144,3 +148,37 @@ def test_a_setting_that_spark_cannot_be_given_is_an_error_of_the_project(setting
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.startswith("[spark-failed] it cannot begin with these settings")
+
+
+def test_the_secrets_of_destinations_are_read_when_the_pipeline_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the environment or a file beside the pipeline; one that is not there is an error that names it."""
+    (tmp_path / "key").write_text("from-file\n")
+    options = {"url": "https://shop.example/${SHOP_PATH}", "headers": {"authorization": "file:key"}}
+    plain = {
+        "destinations": {"shop": {"type": "http", "options": options}},
+        "routes": [{"name": "r", "pattern": "a", "destinations": ["shop"]}],
+    }
+    table = RoutingTable.from_plain(plain)
+    places = Places(Surroundings({}, str(tmp_path / "out"), "json", lambda text: str(tmp_path / text)))
+    with pytest.raises(InputError, match="'SHOP_PATH' is not set") as caught:
+        places.check(table)
+    assert caught.value.code == "bad-secret"
+    monkeypatch.setenv("SHOP_PATH", "in")
+    place = places.of("shop", table)
+    assert isinstance(place, Http)
+    assert (place._options.url, place._options.headers) == (
+        "https://shop.example/in",
+        {"authorization": "from-file"},
+    )
+
+
+def test_a_table_with_python_functions_is_refused_on_spark() -> None:
+    """With the reason, by every stage that would need them."""
+    table = RoutingTable.parse(
+        "routes: [{name: r, pattern: a, when: {function: f}, destinations: [d]}]", functions={"f": bool}
+    )
+    with pytest.raises(InputError, match="the table calls 'f', and Spark's workers have no Python functions") as caught:
+        RouteCodes.of(table)
+    assert caught.value.code == "function-on-spark"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from pointsman.broker.destinations import SubjectOptions, read_options
+from pointsman.broker.destinations.make import revealed
 from pointsman.errors import InputError
 from pointsman.pipeline.delivering.appending import Appending
 from pointsman.pipeline.delivering.claims import IN_CHECKPOINT, IN_OUT, Claim, check_apart
@@ -62,7 +64,10 @@ class Places:
             )
 
     def of(self, name: str, table: RoutingTable) -> Place:
-        """The place of a destination. Raises ``InputError`` (``bad-destination``), ``MissingExtraError``."""
+        """The place of a destination, with the secrets that its options name.
+
+        Raises ``InputError`` (``bad-destination``, ``bad-secret``) and ``MissingExtraError``.
+        """
         known = table.destinations.get(name)
         kind = "handler" if known is None else known.type
         options: dict[str, Any] = {} if known is None else known.options
@@ -75,7 +80,8 @@ class Places:
                 return self.own
             sink = Sink(format="pointsman", path=str(options["path"])) if kind == "queue" else Sink(format=kind)
         given = options if kind == ("queue" if sink.format == "pointsman" else sink.format) else {}
-        return self._make(name, sink, {**given, **sink.options})
+        written = {**given, **sink.options}
+        return self._make(name, sink, dict(revealed(name, written, Path(self._around.at(".")), place)))
 
     def _make(self, name: str, sink: Sink, options: dict[str, Any]) -> Place:
         around = self._around
@@ -110,7 +116,8 @@ class Places:
 def names_of(table: RoutingTable) -> set[str]:
     """All names that a delivery may be for."""
     fallbacks = {each.fallback for each in table.destinations.values() if each.fallback is not None}
-    return {*table.destinations, *fallbacks, *(name for route in table.routes for name in route.names)}
+    named = {name for route in table.routes for name in route.names}
+    return {*table.destinations, *fallbacks, *named, *([] if table.unrouted is None else [table.unrouted])}
 
 
 def _queue(path: str, options: dict[str, Any]) -> QueuePlace:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pointsman.pipeline.formats import stream_messages
 from pointsman.pipeline.problem import with_problems
 from pointsman.pipeline.running.settings import PipelineFile
+from pointsman.text.secret import reveal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +26,5 @@ def open_source(
     source = pipeline.written.source
     path = None if source.path is None else pipeline.at(source.path)
     names = {column: field for field, column in source.columns.items()}
-    return with_problems(
-        stream_messages(spark, path, source.format, source.options, names, placed=placed, without=without)
-    )
+    options = reveal(source.options, Path(pipeline.at(".")))
+    return with_problems(stream_messages(spark, path, source.format, options, names, placed=placed, without=without))
