@@ -311,7 +311,7 @@ def test_a_stream_is_routed_as_it_comes(spark: SparkSession, tmp_path: Path) -> 
         lines = [{"subject": "orders.new", "body": "{}"}, {"subject": "a..b"}, {"subject": "x"}]
         (source / f"{number}.json").write_text("\n".join(map(json.dumps, lines)))
     table = RoutingTable.parse("""
-    destinations: {archive: {breaker: {}}}
+    destinations: {archive: {breaker: {}}, one: }
     routes:
       - {name: audit, pattern: orders.>, destinations: [archive]}
       - {name: any, pattern: orders.>, strategy: balanced, balance: random, destinations: [one]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import secrets
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -212,8 +212,11 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _new_file(path: Path) -> Iterator[Path]:
-    """A file beside the one that is wanted, which takes its place when all went well."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """A file beside the one that is wanted, which takes its place when all went well.
+
+    Nobody can foresee its name, so that no link lies in wait there.
+    """
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
         yield beside
         beside.replace(path)

@@ -79,7 +79,8 @@ def test_batches_of_one_message_go_where_decide_sends_them(spark: SparkSession, 
     """The state after each is that of decide and of the broker; where each goes is asked for all of them in one job."""
     destinations, expected, together = {}, [], State()
     for life, (written, steps) in enumerate(generated):
-        table = table_of({"d": {"breaker": written}}, [{"name": "r", "pattern": ">", "destinations": ["d"]}])
+        routes = [{"name": "r", "pattern": ">", "destinations": ["d"]}]
+        table = table_of({"d": {"breaker": written}, "other": None}, routes)
         state, now = State(), 0.0
         for step, (wait, took, result) in enumerate(steps):
             now += wait
@@ -97,7 +98,8 @@ def test_batches_of_one_message_go_where_decide_sends_them(spark: SparkSession, 
             waits = delivery.permit is not None and delivery.permit.way is Way.FALLBACK
             to, instead_of = (name, None) if delivery.instead_of is None else (delivery.destination, name)
             expected.append((to, instead_of, probe, waits))
-    table = table_of(destinations, [{"name": "r", "pattern": ">", "destinations": [*destinations]}])
+    named = [{"name": "r", "pattern": ">", "destinations": [*destinations]}]
+    table = table_of(destinations | {"other": None}, named)
     rows = [("r", name, position) for position, name in enumerate(destinations)]
     got = by_position(ask(deliveries(spark, *rows), table, together, 0.0))
     assert [(row.destination, row.instead_of, row.probe, row.waits) for row in got] == expected

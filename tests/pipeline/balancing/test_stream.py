@@ -22,6 +22,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark, too")]
 TABLE = RoutingTable.parse("""
 destinations:
   a: {breaker: {failures: 2, reset: 1000s, fallback: spare}}
+  b:
+  c:
+  spare:
 routes:
   - {name: turn, pattern: s, strategy: balanced, balance: round-robin, destinations: [a, b, c]}
   - name: share

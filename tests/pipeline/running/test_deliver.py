@@ -150,7 +150,8 @@ def test_a_destination_that_cannot_be_delivered_to_is_refused_before_anything_is
 ) -> None:
     """Whatever is unknown is an error, and never a file in some folder."""
     table = RoutingTable.parse(
-        f"destinations: {{there: {destination}}}\nroutes: [{{name: all, pattern: '>', destinations: [there, desk]}}]"
+        f"destinations: {{there: {destination}, desk: }}\n"
+        "routes: [{name: all, pattern: '>', destinations: [there, desk]}]"
     )
     rows = spark.range(1).selectExpr(
         "'a' AS subject", "'1' AS id", "'all' AS route", "'desk' AS destination", "'1' AS delivery_id"

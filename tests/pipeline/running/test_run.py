@@ -25,6 +25,9 @@ destinations:
   desk:
   archive: {type: queue, options: {path: archive.db}}
   broken:
+  first:
+  second:
+  third:
 routes:
   - {name: large, pattern: "orders.>", strategy: content, when: "metadata['size'] = 'large'", destinations: [desk]}
   - {name: mail, pattern: "mail.*", strategy: balanced, balance: round-robin, destinations: [first, second]}

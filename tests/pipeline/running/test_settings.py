@@ -67,7 +67,7 @@ def test_real_time_is_refused_with_each_stage_that_is_in_the_way(tmp_path: Path)
     """Before Spark is started; a batch that is shorter than Spark has is a mistake in the file."""
     path = tmp_path / "pipeline.yaml"
     (tmp_path / "table.yaml").write_text(
-        "destinations: {audit: {breaker: {failures: 2}}}\n"
+        "destinations: {audit: {breaker: {failures: 2}}, desk: }\n"
         "routes: [{name: all, pattern: '>', strategy: balanced, balance: round-robin, destinations: [audit, desk]}]\n"
         "sagas: {order: {starts: [{on: a, to: done}], states: {done: {final: true}}}}\n"
     )
@@ -113,7 +113,7 @@ def test_what_cannot_be_delivered_to_is_refused_when_the_pipeline_starts(
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     (tmp_path / "table.yaml").write_text(
-        f"destinations: {{audit: {table}}}\nroutes: [{{name: all, pattern: '>', destinations: [audit, desk]}}]"
+        f"destinations: {{audit: {table}, desk: }}\nroutes: [{{name: all, pattern: '>', destinations: [audit, desk]}}]"
     )
     path.write_text(f"table: table.yaml\nsource: {{path: in}}\ndestinations: {destinations}\n")
     with pytest.raises(InputError, match=problem) as caught:
