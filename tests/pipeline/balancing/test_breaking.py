@@ -80,7 +80,7 @@ def test_batches_of_one_message_go_where_decide_sends_them(spark: SparkSession, 
     destinations, expected, together = {}, [], State()
     for life, (written, steps) in enumerate(generated):
         routes = [{"name": "r", "pattern": ">", "destinations": ["d"]}]
-        table = table_of({"d": {"breaker": written}, "other": None}, routes)
+        table = table_of({"d": {"breaker": written}, "spare": None, "other": None}, routes)
         state, now = State(), 0.0
         for step, (wait, took, result) in enumerate(steps):
             now += wait
@@ -99,7 +99,7 @@ def test_batches_of_one_message_go_where_decide_sends_them(spark: SparkSession, 
             to, instead_of = (name, None) if delivery.instead_of is None else (delivery.destination, name)
             expected.append((to, instead_of, probe, waits))
     named = [{"name": "r", "pattern": ">", "destinations": [*destinations]}]
-    table = table_of(destinations | {"other": None}, named)
+    table = table_of(destinations | {"spare": None, "other": None}, named)
     rows = [("r", name, position) for position, name in enumerate(destinations)]
     got = by_position(ask(deliveries(spark, *rows), table, together, 0.0))
     assert [(row.destination, row.instead_of, row.probe, row.waits) for row in got] == expected
