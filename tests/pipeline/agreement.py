@@ -77,11 +77,12 @@ class Result(NamedTuple):
 
 def frame_of(spark: SparkSession, number: int, sent: Sequence[Sent]) -> DataFrame:
     """The messages as rows, in the opposite of their order."""
-    rows = [_row(number, position, each) for position, each in enumerate(sent)]
+    rows = [row_of(number, position, each) for position, each in enumerate(sent)]
     return spark.createDataFrame(pa.Table.from_pylist(rows[::-1], SCHEMA)).coalesce(1)
 
 
-def _row(number: int, position: int, sent: Sent) -> dict[str, Any]:
+def row_of(number: int, position: int, sent: Sent) -> dict[str, Any]:
+    """A message as a row of ``SCHEMA``."""
     row: dict[str, Any] = {"table": number, "position": position, "id": sent.id, "principal": sent.principal}
     if sent.message is not None:
         names = set(SCHEMA.names) - {"table", "position", "id", "principal", "metadata"}

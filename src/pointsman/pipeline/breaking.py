@@ -17,10 +17,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from pointsman.columns.choices import answer, answers
 from pointsman.errors import MissingExtraError
 from pointsman.pipeline.problem import is_fine, with_problems
 from pointsman.routing import breaker
-from pointsman.routing.breaker import BreakerSettings, BreakerState, Permit, Way
+from pointsman.routing.breaker import BreakerState, Way
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import Key, State, Working
 
@@ -40,26 +41,6 @@ class Outcome(NamedTuple):
 
     succeeded: int = 0
     failed: int = 0
-
-
-class Answer(NamedTuple):
-    """What a breaker says to the deliveries of a batch."""
-
-    first: Permit
-    others: Permit
-    state: BreakerState
-    """What asking leaves, if there is a delivery that asks."""
-
-
-def answers(table: RoutingTable, state: State, now: float) -> dict[str, Answer]:
-    """What the breaker of each destination that has one says now, in seconds."""
-    working = Working(state)
-    found = {}
-    for destination in table.destinations.values():
-        if destination.breaker is not None:
-            before = working.get(Key("breaker", destination.name), BreakerState())
-            found[destination.name] = _answer(destination.breaker, before, now)
-    return found
 
 
 def ask(deliveries: DataFrame, table: RoutingTable, state: State, now: float) -> DataFrame:
@@ -116,7 +97,7 @@ def report(table: RoutingTable, state: State, outcomes: Mapping[str, Outcome], *
             continue
         key = Key("breaker", name)
         before = working.get(key, BreakerState())
-        permit, _, after = _answer(destination.breaker, before, asked)
+        permit, _, after = answer(destination.breaker, before, asked)
         if permit.way is Way.FALLBACK and destination.fallback is not None:
             # All went to the fallback, of which the breaker is told nothing; what it was asked stays.
             outcome = Outcome()
@@ -127,12 +108,6 @@ def report(table: RoutingTable, state: State, outcomes: Mapping[str, Outcome], *
         if after is not before:
             working.put(key, after)
     return state.updated(working.changes)
-
-
-def _answer(settings: BreakerSettings, before: BreakerState, now: float) -> Answer:
-    first, after = breaker.ask(settings, before, now)
-    others, after = breaker.ask(settings, after, now)
-    return Answer(first, others, after)
 
 
 def _first_deliveries(base: DataFrame, table: RoutingTable, names: list[str]) -> dict[str, tuple[int, str]]:

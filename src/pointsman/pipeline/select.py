@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from pointsman.columns.stretches import COUNTED
 from pointsman.errors import InputError
 from pointsman.pipeline.balance_keys import BALANCE_KEY, with_balance_keys
 from pointsman.pipeline.balancing.balance import Balanced, balance
-from pointsman.pipeline.balancing.stretches import COUNTED
 from pointsman.pipeline.breaking import ask
 from pointsman.pipeline.columns import MessageColumns, find, refuse_columns
 from pointsman.pipeline.problem import PROBLEM

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pointsman.columns.stretches import COUNTED, Stretch, choices, stretches, usable
+from pointsman.columns.turns import after
 from pointsman.errors import RoutingError
-from pointsman.pipeline.balancing.moving import after
-from pointsman.pipeline.balancing.stretches import COUNTED, Stretch, choices, stretches, usable
 from pointsman.routing.balance import Kind, Weighted
 from pointsman.routing.balance_state import BalanceState
 

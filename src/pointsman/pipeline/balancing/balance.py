@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from pointsman.columns.stretches import COUNTED
+from pointsman.columns.turns import moved
 from pointsman.errors import InputError, MissingExtraError
-from pointsman.pipeline.balancing.moving import moved
 from pointsman.pipeline.balancing.plan import BEGIN, CODE, END, REASON, ROUTE, STEPS, Plan
 from pointsman.pipeline.balancing.sticky import sticking
-from pointsman.pipeline.balancing.stretches import COUNTED
 from pointsman.pipeline.columns import find
 from pointsman.pipeline.problem import is_fine, with_problem, with_problems
 from pointsman.table.routing_table import RoutingTable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from pointsman.columns.stretches import COUNTED, Stretch, stretches, usable
 from pointsman.errors import RoutingError
-from pointsman.pipeline.balancing.stretches import COUNTED, Stretch, stretches, usable
 from pointsman.routing.balance import Kind, choose
 from pointsman.routing.balance_state import BalanceState
 from pointsman.table.route import Route

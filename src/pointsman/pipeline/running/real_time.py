@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pointsman.columns.stretches import COUNTED
 from pointsman.errors import InputError
-from pointsman.pipeline.balancing.stretches import COUNTED
 from pointsman.pipeline.delivering.choosing import names_of
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.table.routing_table import RoutingTable

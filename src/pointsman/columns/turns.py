@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from pointsman.pipeline.balancing.stretches import COUNTED, choices, stretches, usable, weighted_cycle
+from pointsman.columns.stretches import COUNTED, choices, stretches, usable, weighted_cycle
 from pointsman.routing.balance import Kind, Weighted
 from pointsman.routing.balance_state import BalanceState
 from pointsman.table.routing_table import RoutingTable

@@ -1,0 +1,114 @@
+"""Plans: what is left to ask of a message whose subject matches certain routes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pointsman.conditions import Condition
+from pointsman.conditions.compile import Holds, compile_holds
+from pointsman.table.route import COMPETING, Route
+from pointsman.table.routing_table import RoutingTable
+
+IntArray = npt.NDArray[np.int32]
+NO_QUESTION = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a route asks beyond its pattern: a condition on the metadata, a predicate, or both."""
+
+    condition: Condition | None
+    predicate: Holds | None
+    fields: frozenset[Any]
+
+    def holds(self, message: Any, memory: list[Any]) -> bool:
+        """Whether both hold; ``memory`` keeps the parsed body of the message."""
+        if self.condition is not None and not self.condition.holds(message.metadata):
+            return False
+        return self.predicate is None or self.predicate(message, memory)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The routes that may take a message, in the order of the table, and how that is found out.
+
+    Routes that cannot be taken any more, since one before them in their group always is, are left out.
+    """
+
+    routes: IntArray
+    """Numbers of routes."""
+    asked: tuple[int, ...]
+    """For each of them the number of its question, or ``NO_QUESTION``."""
+    groups: tuple[tuple[int, ...], ...]
+    """Places among ``routes`` of which the first that holds is taken, in the order in which they are asked."""
+    alone: tuple[int, ...]
+    """Places of routes that stand for themselves and ask a question."""
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether nothing is asked: every message of the plan goes the same way."""
+        return not self.groups and not self.alone
+
+
+class Plans:
+    """The plans of a table, each made once for a set of routes that match together."""
+
+    def __init__(self, table: RoutingTable) -> None:
+        self.routes: tuple[Route, ...] = tuple(route for route in table.routes if route.enabled)
+        """By their numbers."""
+        self.questions: list[Question] = []
+        self._asked = [self._question(route) for route in self.routes]
+        self._known: dict[bytes, int] = {}
+        self.plans: list[Plan] = []
+
+    def number(self, matching: IntArray) -> int:
+        """The number of the plan for these routes, in the order of the table."""
+        key = matching.tobytes()
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = len(self.plans)
+            self.plans.append(self._plan(matching.tolist()))
+        return found
+
+    def _question(self, route: Route) -> int:
+        if route.condition is None and route.predicate is None:
+            return NO_QUESTION
+        tree = None if route.predicate is None else route.predicate.tree
+        fields = frozenset() if route.predicate is None else route.predicate.fields
+        made = Question(route.condition, None if tree is None else compile_holds(tree), fields)
+        self.questions.append(made)
+        return len(self.questions) - 1
+
+    def _plan(self, matching: Sequence[int]) -> Plan:
+        competing: dict[tuple[str, str], list[int]] = {}
+        kept = []
+        for number in matching:
+            route = self.routes[number]
+            if route.strategy in COMPETING:
+                competing.setdefault((route.strategy, route.group), []).append(number)
+            else:
+                kept.append(number)
+        ranked = [self._ranked(numbers) for numbers in competing.values()]
+        kept = sorted([*kept, *(number for numbers in ranked for number in numbers)])
+        place = {number: at for at, number in enumerate(kept)}
+        asked = tuple(self._asked[number] for number in kept)
+        groups = tuple(
+            tuple(place[number] for number in numbers)
+            for numbers in ranked
+            if len(numbers) > 1 or self._asked[numbers[0]] != NO_QUESTION
+        )
+        grouped = {at for group in groups for at in group}
+        alone = tuple(at for at, question in enumerate(asked) if question != NO_QUESTION and at not in grouped)
+        return Plan(np.array(kept, np.int32), asked, groups, alone)
+
+    def _ranked(self, numbers: list[int]) -> list[int]:
+        """Those of a group that can be taken, in the order in which they are asked."""
+        by_priority = self.routes[numbers[0]].strategy == "priority"
+        order = sorted(numbers, key=lambda each: (-self.routes[each].priority if by_priority else 0, each))
+        last = next((at for at, number in enumerate(order) if self._asked[number] == NO_QUESTION), len(order))
+        return order[: last + 1]

@@ -1,0 +1,149 @@
+"""``columns.route``: the routing table over an Arrow table of messages, in this process."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pointsman.columns.batch import Batch, Decider
+from pointsman.errors import InputError
+from pointsman.table.routing_table import RoutingTable
+from pointsman.table.state import State
+
+NO_STATE = State()
+PROBLEM = pa.struct([("stage", pa.string()), ("code", pa.string()), ("reason", pa.string())])
+NAMED = ("route", "strategy", "destination", "instead_of", "probe", "waits")
+ADDED = ("original_subject", *NAMED, "delivery_id", "problem")
+
+
+@dataclass(frozen=True)
+class Routed:
+    """What became of messages: each of them is in at least one of the three tables.
+
+    ``deliveries`` has a row for each message, route and destination, with ``delivery_id``; ``quarantine`` the messages
+    that something is wrong with, and ``problem``: the stage, a code and the reason, with the ``route`` that could not
+    choose a destination, if that is it; ``unrouted`` those that no route takes. All other columns are the message's
+    own; ``subject`` is the one after translation, ``original_subject`` the one that it came with.
+    """
+
+    messages: pa.Table
+    batch: Batch
+
+    @property
+    def state(self) -> State:
+        """The state of the balances after these messages, for the next call."""
+        return self.batch.state
+
+    @cached_property
+    def deliveries(self) -> pa.Table:
+        """One row for each delivery, in the order of the messages."""
+        stuck = np.array([code.problem is not None for code in self.batch.names], np.bool_)
+        chosen = ~stuck[self.batch.codes] if len(self.batch.codes) else np.empty(0, np.bool_)
+        rows, codes = self.batch.rows[chosen], self.batch.codes[chosen]
+        taken = self._taken(rows)
+        named = self._named(codes)
+        parts = [taken["id"].cast(pa.string()), named["route"], named["destination"]]
+        named["delivery_id"] = pc.binary_join_element_wise(*parts, "/")
+        return _with_columns(taken, named)
+
+    @cached_property
+    def quarantine(self) -> pa.Table:
+        """The messages that something is wrong with; one that two routes cannot choose for is there twice."""
+        batch = self.batch
+        whole = np.flatnonzero(batch.problem_numbers >= 0)
+        stuck = np.array([code.problem is not None for code in batch.names], np.bool_)
+        parts = np.flatnonzero(stuck[batch.codes]) if len(batch.codes) else np.empty(0, np.int64)
+        problems = [batch.problems[number] for number in batch.problem_numbers[whole].tolist()]
+        codes = [batch.names[number] for number in batch.codes[parts].tolist()]
+        rows = np.concatenate([whole, batch.rows[parts]])
+        order = np.argsort(rows, kind="stable")
+        routes = pa.array([None] * len(whole) + [code.route for code in codes], pa.string())
+        every = [*problems, *(code.problem for code in codes)]
+        told = pa.array([None if each is None else each._asdict() for each in every], PROBLEM)
+        taken = self._taken(rows[order])
+        return _with_columns(taken, {"route": routes.take(pa.array(order)), "problem": told.take(pa.array(order))})
+
+    @cached_property
+    def unrouted(self) -> pa.Table:
+        """The messages that no route takes."""
+        left = self.batch.problem_numbers < 0
+        left[self.batch.rows] = False
+        return self._taken(np.flatnonzero(left))
+
+    def _taken(self, rows: Any) -> pa.Table:
+        batch = self.batch
+        chosen = self.messages.take(pa.array(rows, pa.int64()))
+        original = chosen["subject"]
+        # What was refused, or cannot be translated, keeps its subject.
+        fine = batch.problem_numbers[rows] < 0
+        numbers = pa.array(batch.subject_numbers[rows], mask=~fine)
+        subject = pc.coalesce(batch.translated.take(numbers), original.cast(pa.string()).combine_chunks())
+        place = chosen.column_names.index("subject")
+        return chosen.set_column(place, "subject", subject).append_column("original_subject", original)
+
+    def _named(self, codes: Any) -> dict[str, Any]:
+        places = pa.array(codes, pa.int32())
+        return {
+            name: pa.array(
+                [getattr(code, name) for code in self.batch.names],
+                pa.bool_() if name in ("probe", "waits") else pa.string(),
+            ).take(places)
+            for name in NAMED
+        }
+
+
+def route(
+    messages: pa.Table,
+    table: RoutingTable,
+    *,
+    principal: str | None = None,
+    state: State = NO_STATE,
+    now: float | None = None,
+    seed: int = 0,
+) -> Routed:
+    """Decides about every message as ``RoutingTable.decide`` does, one after the other.
+
+    The messages need the column ``subject``; ``id``, ``metadata``, ``body``, ``time``, ``source``, ``correlation_id``,
+    ``causation_id``, ``content_type`` and ``principal`` are used where they are, and all others pass through.
+    ``position`` is the order of the messages, for balanced routes; without it, it is that of the rows. ``state`` is
+    that of balances and breakers, ``now`` the time for the breakers, by default the clock's, ``seed`` the source of
+    chance. Sagas and answers are not followed here.
+
+    Raises ``InputError``: ``bad-usage`` for columns that are missing or in the way, ``function-on-spark`` for a table
+    with Python functions. The table is made ready once, and remembered with the subjects that it has met.
+    """
+    _check(messages, table)
+    if "id" not in messages.column_names:
+        numbers = pa.array(range(len(messages)), pa.int64()).cast(pa.string())
+        messages = messages.append_column("id", pc.binary_join_element_wise("row", numbers, "-"))
+    at = time.time() if now is None else now
+    return Routed(messages, _decider(table).decide(messages, principal=principal, state=state, now=at, seed=seed))
+
+
+def _check(messages: pa.Table, table: RoutingTable) -> None:
+    if table.functions:
+        names = ", ".join(map(repr, table.functions))
+        raise InputError("function-on-spark", f"the table calls {names}, which only decide and a broker can")
+    if "subject" not in messages.column_names:
+        known = ", ".join(map(repr, messages.column_names))
+        raise InputError("bad-usage", f"messages have no column 'subject', only {known}")
+    for name in ADDED:
+        if name in messages.column_names:
+            raise InputError("bad-usage", f"messages have a column {name!r} already; rename it first")
+
+
+@lru_cache(maxsize=8)
+def _decider(table: RoutingTable) -> Decider:
+    return Decider(table)
+
+
+def _with_columns(table: pa.Table, columns: dict[str, Any]) -> pa.Table:
+    for name, column in columns.items():
+        table = table.append_column(name, column)
+    return table

@@ -1,0 +1,185 @@
+"""Subjects: what the table makes of each different one, worked out once and remembered between batches."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pointsman.columns.plans import IntArray, Plans
+from pointsman.columns.texts import is_writable, texts_of
+from pointsman.errors import NamingError, SubjectError, TemplateError
+from pointsman.matching.compiled import CompiledIndex
+from pointsman.table.routing_table import RoutingTable
+
+MOST_KEPT = 1 << 17
+"""Subjects that are remembered; when there are more, all are forgotten."""
+SMALL = 1 << 10
+"""A dictionary of no more subjects is always remembered."""
+ODD, OTHER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+
+
+class Problem(NamedTuple):
+    """What is wrong with a message: the stage that found it, a code and the reason."""
+
+    stage: str
+    code: str
+    reason: str
+
+
+NO_SUBJECT = Problem("resolve", "not-text", "the subject is missing")
+NOTHING_KNOWN: tuple[str | None, int, Problem | None] = (None, -1, NO_SUBJECT)
+
+
+class Looked(NamedTuple):
+    """What is known of a dictionary of subjects."""
+
+    texts: list[str | None]
+    """Each after translation."""
+    plans: IntArray
+    """The number of the plan of each; -1 where something is wrong with it."""
+    problems: dict[int, Problem]
+    """What is wrong, by the place of the subject."""
+
+
+class Subjects:
+    """From subjects to plans, by the translations, the naming standard and the routes of a table."""
+
+    def __init__(self, table: RoutingTable, plans: Plans) -> None:
+        self._table = table
+        self._plans = plans
+        self._changes = bool(table.translations) or table.enforced is not None
+        self._is_random = any(rule.template.is_random for rule in table.translations)
+        self._known: dict[str, tuple[str | None, int, Problem | None]] = {}
+        columns: dict[str, list[int]] = {table.dialect.name: []}
+        for number, route in enumerate(plans.routes):
+            columns.setdefault(route.pattern.dialect.name, []).append(number)
+        texts = {name: [plans.routes[each].pattern.text for each in numbers] for name, numbers in columns.items()}
+        order = [number for numbers in columns.values() for number in numbers]
+        self._is_sorted = order == sorted(order)
+        self._index = CompiledIndex.build(
+            {name: pa.array(each, pa.string()) for name, each in texts.items()}, ids=pa.array(order, pa.int32())
+        )
+
+    def look_up(self, dictionary: Any, rows: int) -> Looked:
+        """What is known of the subjects in a dictionary of so many rows.
+
+        They are remembered for the next batch, unless most rows have one of their own.
+        """
+        texts = texts_of(dictionary)
+        if self._is_random or len(texts) > max(rows // 2, SMALL):
+            return self._resolve(texts, dictionary)
+        known = self._known
+        if len(known) + len(texts) > MOST_KEPT:
+            known.clear()
+        new = [text for text in texts if text is not None and text not in known]
+        if new:
+            found = self._resolve([*new], None)
+            for place, each in enumerate(zip(new, found.texts, found.plans.tolist(), strict=True)):
+                known[each[0]] = (each[1], each[2], found.problems.get(place))
+        made: list[str | None] = []
+        numbers = np.empty(len(texts), np.int32)
+        problems: dict[int, Problem] = {}
+        for place, text in enumerate(texts):
+            subject, numbers[place], problem = NOTHING_KNOWN if text is None else known[text]
+            made.append(subject)
+            if problem is not None:
+                problems[place] = problem
+        return Looked(made, numbers, problems)
+
+    def _resolve(self, texts: list[str | None], dictionary: Any | None) -> Looked:
+        problems: dict[int, Problem] = {}
+        if self._changes:
+            texts = [
+                None if text is None else self._translated(text, place, problems) for place, text in enumerate(texts)
+            ]
+            dictionary = None
+        found = self._index.match(_column(texts, problems) if dictionary is None else dictionary)
+        plans = self._numbers(found)
+        for place in np.flatnonzero(plans < 0).tolist():
+            text = texts[place]
+            if place in problems:
+                continue
+            if text is None:
+                problems[place] = NO_SUBJECT
+            else:
+                self._without_routes(text, place, plans, problems)
+        return Looked(texts, plans, problems)
+
+    def _numbers(self, found: Any) -> IntArray:
+        """The number of the plan of each list of routes; -1 where it is null."""
+        valid = found.is_valid().to_numpy(zero_copy_only=False)
+        offsets = found.offsets.to_numpy().astype(np.int64)
+        values = found.values.to_numpy(zero_copy_only=False).astype(np.int32)
+        lengths = np.diff(offsets)
+        keys = _keys(values[offsets[0] : offsets[-1]], offsets[:-1] - offsets[0], lengths)
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        # By their contents: two lists of one key would otherwise be taken for one.
+        if not _same(values, offsets[:-1], lengths, first[inverse.reshape(-1)]):
+            inverse, first = np.arange(len(keys)), np.arange(len(keys))
+        numbers = np.empty(len(first), np.int32)
+        for place, row in enumerate(first.tolist()):
+            routes = values[offsets[row] : offsets[row] + lengths[row]]
+            numbers[place] = self._plans.number(routes if self._is_sorted else np.sort(routes))
+        return np.where(valid, numbers[inverse.reshape(-1)], np.int32(-1)) if len(keys) else np.empty(0, np.int32)
+
+    def _translated(self, subject: str, place: int, problems: dict[int, Problem]) -> str:
+        """The new subject; the same one if there is a problem, which is noted."""
+        try:
+            new = self._table.translate(subject)
+            self._table.check_name(new)
+        except TemplateError as error:
+            problem = error.__cause__.problem if isinstance(error.__cause__, SubjectError) else error.problem
+            reason = f"the template {error.text or ''!r} makes of it what is no subject: {problem}"
+            problems[place] = Problem("translate", "invalid-result", reason)
+        except (NamingError, SubjectError) as error:
+            problems[place] = Problem("translate", error.code, error.problem)
+        else:
+            return new
+        return subject
+
+    def _without_routes(self, subject: str, place: int, plans: IntArray, problems: dict[int, Problem]) -> None:
+        """A subject that no dialect of the routes has; that of the table may."""
+        try:
+            self._table.index.match(subject)
+        except SubjectError as error:
+            problems[place] = Problem("resolve", error.code, error.problem)
+        else:
+            plans[place] = self._plans.number(np.empty(0, np.int32))
+
+
+def _column(texts: list[str | None], problems: dict[int, Problem]) -> Any:
+    """The texts that nothing is wrong with, and that UTF-8 can write."""
+    fine = [None if place in problems else text for place, text in enumerate(texts)]
+    try:
+        return pa.array(fine, pa.string())
+    except UnicodeEncodeError:
+        return pa.array([text if text is None or is_writable(text) else None for text in fine], pa.string())
+
+
+def _keys(values: IntArray, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """A number for each list, by its contents and their order."""
+    keys = lengths.astype(np.uint64)
+    filled = np.flatnonzero(lengths)
+    if len(filled):
+        within = np.arange(len(values), dtype=np.int64) - np.repeat(starts[filled], lengths[filled])
+        mixed = (values.astype(np.uint64) + np.uint64(1)) * ODD ^ (within.astype(np.uint64) + np.uint64(1)) * OTHER
+        mixed = (mixed ^ mixed >> np.uint64(29)) * ODD
+        keys[filled] += np.add.reduceat(mixed, starts[filled])
+    return keys
+
+
+def _same(
+    values: IntArray,
+    starts: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    others: npt.NDArray[np.int64],
+) -> bool:
+    """Whether each list has what the list at the place in ``others`` has."""
+    if not np.array_equal(lengths, lengths[others]):
+        return False
+    within = np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    mine, yours = (values[np.repeat(each, lengths) + within] for each in (starts, starts[others]))
+    return bool(np.array_equal(mine, yours))
