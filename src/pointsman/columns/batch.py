@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,10 +72,14 @@ class Batch:
 
 
 class Decider:
-    """A table made ready to decide batches. Remembers subjects from one to the next; not safe between threads."""
+    """A table made ready to decide batches; remembers subjects from one to the next.
+
+    Safe between threads, which take turns.
+    """
 
     def __init__(self, table: RoutingTable) -> None:
         self.table = table
+        self._lock = Lock()
         self._plans = Plans(table)
         self._subjects = Subjects(table, self._plans)
         self._refusals: dict[tuple[str, str], Problem | None] = {}
@@ -93,6 +98,10 @@ class Decider:
         self, messages: pa.Table, *, principal: str | None = None, state: State, now: float, seed: int = 0
     ) -> Batch:
         """What becomes of these messages, in the order of ``position`` if they have such a column."""
+        with self._lock:
+            return self._decide(messages, principal, state, now, seed)
+
+    def _decide(self, messages: pa.Table, principal: str | None, state: State, now: float, seed: int) -> Batch:
         encoded = _encoded(messages["subject"])
         looked = self._subjects.look_up(encoded.dictionary, len(messages))
         numbers = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)

@@ -116,7 +116,8 @@ def route(
     chance. Sagas and answers are not followed here.
 
     Raises ``InputError``: ``bad-usage`` for columns that are missing or in the way, ``function-on-spark`` for a table
-    with Python functions. The table is made ready once, and remembered with the subjects that it has met.
+    with Python functions. The table is made ready once, and remembered with the subjects that it has met. Safe between
+    threads.
     """
     _check(messages, table)
     if "id" not in messages.column_names:
