@@ -1,12 +1,26 @@
 """The routing table over Arrow columns: a whole batch of messages decided at once, in this process.
 
-    subjects ─▶ plans ─▶ questions ─▶ batch ─▶ route
-    stretches ─▶ turns, choices ─▶ batch
+    subjects ─▶ plans ─▶ questions ─▶ batch ─▶ routed
+    stretches ─▶ turns, choices ─▶ batch ◀─ breakers
 
 Work is done once for each different value: access once per principal and subject, translation and matching once per
 subject, a plan once per set of routes that match; a predicate is asked only for the rows in which it can matter.
 """
 
-from pointsman.columns.route import Routed, route
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pointsman.columns.routed import Routed, route
 
 __all__ = ["Routed", "route"]
+
+
+def __getattr__(name: str) -> Any:
+    # numpy, numba and pyarrow are imported when somebody routes.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from pointsman.columns import routed
+
+    return getattr(routed, name)

@@ -16,7 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pointsman.columns.choices import answers, choices, is_counted
+from pointsman.columns.breakers import answers
+from pointsman.columns.choices import choices, is_counted
 from pointsman.columns.plans import IntArray, Plans
 from pointsman.columns.questions import Asker, Rows
 from pointsman.columns.subjects import NO_SUBJECT, Looked, Problem, Subjects

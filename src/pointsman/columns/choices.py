@@ -1,4 +1,4 @@
-"""Choices of balanced routes and answers of breakers over a batch, as ``decide`` would make them message by message."""
+"""Choices of balanced routes over a batch, as ``decide`` would make them message by message."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ import numpy as np
 from pointsman.columns.plans import IntArray
 from pointsman.columns.stretches import COUNTED, stretches, usable
 from pointsman.errors import RoutingError
-from pointsman.routing import breaker
 from pointsman.routing.balance import Kind, choose
 from pointsman.routing.balance_state import BalanceState
-from pointsman.routing.breaker import BreakerSettings, BreakerState, Permit
 from pointsman.routing.sticky import stick
 from pointsman.table.route import Route
-from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import Key, State, Working
 
 
@@ -25,15 +22,6 @@ class Choices(NamedTuple):
     places: IntArray
     error: RoutingError | None = None
     """Why it cannot."""
-
-
-class Answer(NamedTuple):
-    """What a breaker says to the deliveries of a batch."""
-
-    first: Permit
-    others: Permit
-    state: BreakerState
-    """What asking leaves, if there is a delivery that asks."""
 
 
 def choices(
@@ -67,21 +55,3 @@ def choices(
 def is_counted(route: Route) -> bool:
     """Whether the choice depends on how many were made before."""
     return route.balance in COUNTED
-
-
-def answers(table: RoutingTable, state: State, now: float) -> dict[str, Answer]:
-    """What the breaker of each destination that has one says now, in seconds."""
-    working = Working(state)
-    found = {}
-    for destination in table.destinations.values():
-        if destination.breaker is not None:
-            before = working.get(Key("breaker", destination.name), BreakerState())
-            found[destination.name] = answer(destination.breaker, before, now)
-    return found
-
-
-def answer(settings: BreakerSettings, before: BreakerState, now: float) -> Answer:
-    """What a breaker says to the first delivery of a batch, and to all others."""
-    first, after = breaker.ask(settings, before, now)
-    others, after = breaker.ask(settings, after, now)
-    return Answer(first, others, after)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from pointsman.columns.choices import answer, answers
+from pointsman.columns.breakers import answer, answers
 from pointsman.errors import MissingExtraError
 from pointsman.pipeline.problem import is_fine, with_problems
 from pointsman.routing import breaker
