@@ -23,6 +23,7 @@ from pointsman.columns.plans import IntArray, Plans
 from pointsman.columns.questions import Asker, Rows
 from pointsman.columns.subjects import NO_SUBJECT, Looked, Problem, Subjects
 from pointsman.columns.texts import is_writable, texts_of
+from pointsman.patterns import Pattern
 from pointsman.routing.breaker import Way
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
@@ -37,8 +38,8 @@ MOST_VERDICTS = 1 << 17
 class Turns:
     """How far the batches of one task have come: what the next batch of it goes on from."""
 
-    first: int = 0
-    """The number of the choice that each counting balance begins with: tasks that begin together begin apart."""
+    task: int = 0
+    """Tells tasks that begin with one state apart, so that their balances begin with different destinations."""
     taken: Counter[str] = field(default_factory=Counter)
     """How many choices each counting route has made."""
     probed: set[str] = field(default_factory=set)
@@ -86,7 +87,10 @@ class Decider:
         self._plans = Plans(table)
         self._subjects = Subjects(table, self._plans)
         self.codes = Codes(table, self._plans.routes)
+        self.reads = frozenset().union(*self._plans.reads)
+        """The fields of a message that the table reads besides the subject and the principal."""
         self._refusals: dict[tuple[str, str], Problem | None] = {}
+        self._readable: dict[tuple[str, str], bool] = {}
         self._balanced = np.array([each.balance is not None for each in self._plans.routes], np.bool_)
 
     def decide(
@@ -111,6 +115,11 @@ class Decider:
         """The stages authorize, translate and resolve alone."""
         with self._lock:
             return self._resolve(messages, principal, seed)
+
+    def patterns_that_read(self, field: str) -> list[Pattern]:
+        """The patterns of the routes that read a field."""
+        routes = zip(self._plans.routes, self._plans.reads, strict=True)
+        return [route.pattern for route, reads in routes if field in reads]
 
     def routes(self, found: Found) -> Any:
         """For each row the numbers of the routes that may take it, as an Arrow list array; null for a problem."""
@@ -151,9 +160,12 @@ class Decider:
         access = self.table.access
         if access is None or not len(messages):
             return {}
-        column = messages["principal"] if "principal" in messages.column_names else pa.nulls(len(messages), pa.string())
         if principal is not None:
-            column = pc.fill_null(column.cast(pa.string()), principal)
+            column = pa.repeat(principal, len(messages))
+        elif "principal" in messages.column_names:
+            column = messages["principal"]
+        else:
+            return {}
         who = _encoded(column.cast(pa.string()))
         names, texts = texts_of(who.dictionary), texts_of(encoded.dictionary)
         owners = _indices(who).astype(np.int64)
@@ -170,6 +182,17 @@ class Decider:
             if (verdict := verdicts[place]) is not None
         }
 
+    def may_read(self, principal: str, subject: str) -> bool:
+        """Whether the access rules, if there are any, let a principal read a subject; remembers the answers."""
+        access, key = self.table.access, (principal, subject)
+        if access is None:
+            return True
+        if len(self._readable) > MOST_VERDICTS:
+            self._readable.clear()
+        if key not in self._readable:
+            self._readable[key] = access.check(principal, "subscribe", subject).allowed
+        return self._readable[key]
+
     def _refusal(self, principal: str | None, subject: str | None) -> Problem | None:
         key = (principal or "", subject or "")
         if key not in self._refusals and self.table.access is not None:
@@ -184,7 +207,7 @@ class Decider:
         self, messages: pa.Table, found: Found, state: State, now: float, seed: tuple[int, ...], turns: Turns
     ) -> Batch:
         order = _order(messages)
-        asker = Asker(messages, found.subjects, found.subject_numbers)
+        asker = Asker(messages, found.subjects, found.subject_numbers, self.reads)
         rows, routes = self._taken(found.plans, asker)
         rows, codes = self._send(rows, routes, order, asker, state, seed, turns)
         if self.codes.unrouted is not None:
@@ -259,8 +282,7 @@ class Decider:
         route = self._plans.routes[number]
         keys = None if route.key is None else asker.values(route.key, rows)
         random = np.random.default_rng((*seed, route.position))
-        start = turns.first + turns.taken[route.name]
-        places = choices(route, state, len(rows), keys, random, start)
+        places = choices(route, state, len(rows), keys, random, turns.taken[route.name], turns.task)
         if is_counted(route) and len(places) and places[0] >= 0:
             turns.taken[route.name] += len(rows)
         made = (self.codes.starts[number] + places).astype(np.int32)

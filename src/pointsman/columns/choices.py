@@ -20,11 +20,14 @@ def choices(
     count: int,
     keys: list[str | None] | None,
     random: np.random.Generator,
-    start: int = 0,
+    made: int = 0,
+    task: int = 0,
 ) -> IntArray:
     """So many choices from this state on, as places among the destinations; -1 where nothing can be chosen.
 
-    ``keys`` are for sticky routes. ``start`` choices were made since the state, for the kinds that count.
+    ``keys`` are for sticky routes. For the kinds that count, ``made`` choices were made since the state, and ``task``
+    tells tasks that begin with one state apart: each begins a choice later, or their first messages would all go to one
+    destination.
     """
     kind = route.balance or Kind.RANDOM
     if _unusable(route) is not None:
@@ -38,9 +41,12 @@ def choices(
         known = {key: place[stick(names, key)] for key in set(keys or ()) if key is not None}
         return np.fromiter((-1 if key is None else known[key] for key in keys or ()), np.int32, count)
     before = Working(state).get(Key("balance", route.name), BalanceState())
+    found = stretches(kind, route.destinations, before)
+    # While destinations are brought to one level first, there is nothing to begin later with.
+    start = made + (task % len(found[0].steps) if len(found) == 1 else 0)
     numbers = np.arange(start, start + count, dtype=np.int64)
     chosen = np.empty(count, np.int32)
-    for begin, steps in stretches(kind, route.destinations, before):
+    for begin, steps in found:
         later = numbers >= begin
         places = np.array([place[name] for name in steps], np.int32)
         chosen[later] = places[(numbers[later] - begin) % len(steps)]

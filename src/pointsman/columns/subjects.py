@@ -32,6 +32,7 @@ class Problem(NamedTuple):
 
 
 NO_SUBJECT = Problem("resolve", "not-text", "the subject is missing")
+NOT_UTF8 = Problem("resolve", "not-utf8", "the subject is not UTF-8")
 NOTHING_KNOWN: tuple[str | None, int, Problem | None] = (None, -1, NO_SUBJECT)
 
 
@@ -149,6 +150,9 @@ class Subjects:
 
     def _without_routes(self, subject: str, place: int, plans: IntArray, problems: dict[int, Problem]) -> None:
         """A subject that no dialect of the routes has; that of the table may."""
+        if not is_writable(subject):
+            problems[place] = NOT_UTF8
+            return
         try:
             self._table.index.match(subject)
         except SubjectError as error:
