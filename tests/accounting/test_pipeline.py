@@ -14,6 +14,7 @@ from pointsman.errors import TemplateError
 from pointsman.pipeline.running.run import run
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.store.queue import Queue
+from tests.pipeline import outputs
 from tests.pipeline.tables import DESTINATIONS, Case, case_of
 
 if TYPE_CHECKING:
@@ -59,11 +60,7 @@ def written(spark: SparkSession, folder: Path) -> tuple[dict[str, Counter[str]],
     def add(id: str, route: str) -> None:
         routes.setdefault(id, Counter())[route] += 1
 
-    def rows(*path: str) -> list[dict[str, Any]]:
-        files = sorted(folder.joinpath("out", *path).rglob("*.json"))
-        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
-
-    for row in rows("deliveries"):
+    for row in outputs.rows(folder / "out", "deliveries"):
         add(row["id"], row["route"])
     if (folder / "out" / "dead").exists():
         for each in (folder / "out" / "dead").iterdir():
@@ -73,13 +70,13 @@ def written(spark: SparkSession, folder: Path) -> tuple[dict[str, Counter[str]],
         for message in queue.messages(limit=100_000):
             id, route, _ = (message.id or "").rsplit("/", 2)
             add(id, route)
-    quarantined = rows("quarantined")
+    quarantined = outputs.rows(folder / "out", "quarantined")
     for row in quarantined:
         if row.get("route") is not None:
             add(row["id"], row["route"])
     whole = [row for row in quarantined if row.get("route") is None]
     ids = {row["id"] for row in whole if row.get("subject") is not None or row["id"].startswith("m")}
-    return routes, ids, {row["id"] for row in rows("unrouted")}, len(whole) - len(ids)
+    return routes, ids, {row["id"] for row in outputs.rows(folder / "out", "unrouted")}, len(whole) - len(ids)
 
 
 def test_what_a_pipeline_reads_adds_up(tmp_path: Path, spark: SparkSession) -> None:

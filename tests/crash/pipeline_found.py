@@ -23,6 +23,7 @@ from tests.crash.pipeline_story import (
     WATCHED,
     amount_of,
 )
+from tests.pipeline import outputs
 
 MOST = 1_000_000
 
@@ -89,17 +90,17 @@ class Found:
 def find(folder: Path) -> Found:
     """What is in the folder of a pipeline."""
     found = Found()
-    found.archive = [_delivery(row, batch) for batch, row in _rows(folder / ARCHIVE)]
+    found.archive = [_delivery(row, batch) for batch, row in _archived(folder / ARCHIVE)]
     with Queue(folder / LEDGER) as queue:
         for message in queue.messages(limit=MOST):
             id, _, place = message.id.partition("/")
             found.ledger.append(Delivery(id if place == "all/ledger" else message.id, *_said(message)))
-    deliveries = folder / OUT / "deliveries"
+    deliveries = folder / OUT
     found.turns = {name: [row["id"] for _, row in _rows(deliveries, name)] for name in TURNS}
     for batch, row in _rows(deliveries, EXTRA):
         found.extra.setdefault(batch, []).append(row["id"])
     found.watched = [_watched(row, batch) for batch, row in _rows(deliveries, WATCHED)]
-    commands = folder / OUT / "commands" / "deliveries"
+    commands = folder / OUT / "commands"
     found.watched_commands = [_watched(row, batch) for batch, row in _rows(commands, WATCHED)]
     found.followed = [_followed(row, kind) for kind in ("move", "command") for row in _kinds(folder, kind)]
     commits = folder / CHECKPOINT / "route" / "commits"
@@ -110,9 +111,9 @@ def find(folder: Path) -> Found:
         found.subscribed[int(path.stem)] = versions["subscriptions"]
     with Queue(folder / QUEUE) as queue:
         found.sizes = {name: queue.size(name) for name in SOURCES}
-    for name in ("dead", "quarantined", "unrouted"):
-        for out in (folder / OUT, folder / OUT / "commands"):
-            found.undelivered += [str(path.relative_to(folder)) for path in (out / name).rglob("part-*")]
+    for out in (folder / OUT, folder / OUT / "commands"):
+        others = [*(out / "dead").rglob("part-*"), *outputs.files(out, "quarantined"), *outputs.files(out, "unrouted")]
+        found.undelivered += [str(path.relative_to(folder)) for path in others]
     found.damage = [wrong for name in (QUEUE, LEDGER) for wrong in inconsistencies(folder / name, thorough=True)]
     return found
 
@@ -121,13 +122,18 @@ def _said(message: Any) -> tuple[str, int]:
     return message.routing_key, amount_of(message.body)
 
 
-def _rows(folder: Path, destination: str = "") -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of files, and the batch of each."""
-    below = f"destination={destination}" if destination else "."
-    for place in sorted(folder.glob("batch=*")):
-        for path in sorted((place / below).glob("part-*")):
-            for line in path.read_text().splitlines():
-                yield int(place.name.partition("=")[2]), json.loads(line)
+def _archived(folder: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a destination that has a folder of its own, and the batch of each."""
+    for path in sorted(folder.glob("batch=*/part-*")):
+        for line in path.read_text().splitlines():
+            yield int(outputs.batch_of(path)), json.loads(line)
+
+
+def _rows(out: Path, destination: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The deliveries to a destination, and the batch of each."""
+    for path in outputs.files(out, "deliveries", destination=destination):
+        for line in path.read_text().splitlines():
+            yield int(outputs.batch_of(path)), json.loads(line)
 
 
 def _kinds(folder: Path, kind: str) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ import json
 import sys
 import tarfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def test_a_batch_is_routed_by_both_workers_as_decide_does(cluster: Cluster) -> None:
-    """Each fetches the index, the table and the packed Python, and takes tasks; the outcome is that of ``decide``."""
+    """Each fetches the packed Python and takes tasks; the outcome is that of ``decide``."""
     packed = _pack(cluster.folder)
     command = ["route", str(SHOP), "--messages", "in", "--out", "out", "--out-format", "json", "--master", cluster.url]
     settings = {"PYSPARK_PYTHON": "environment/bin/python", "PYSPARK_SUBMIT_ARGS": f"--archives {packed} pyspark-shell"}
@@ -48,14 +48,13 @@ def test_a_batch_is_routed_by_both_workers_as_decide_does(cluster: Cluster) -> N
     assert json.loads(program.stdout)["messages"]["read"] == FILES * LINES
     out = cluster.folder / "out"
     expected = _decided(cluster.folder / "in")
-    assert Counter(_delivered(out / "deliveries")) == expected["delivered"]
+    # Balances give each destination its share, and which message it gets is not promised.
+    assert _without_turns(_delivered(out / "deliveries")) == _without_turns(expected["delivered"].elements())
     assert {row["id"] for row in _rows(out / "quarantine")} == set(expected["refused"])
     assert {row["id"] for row in _rows(out / "unrouted")} == set(expected["unrouted"])
     executors = cluster.executors()
     assert len(executors) == 2
     for folder in executors.values():
-        assert len(list(folder.glob("pointsman-*.index"))) == 1
-        assert list(folder.glob("pointsman-*.table"))
         assert (folder / "environment" / "bin" / "used").exists()
     assert set(_tasks(cluster.folder / "events" / next(iter(executors.values())).parent.name)) == set(executors)
 
@@ -127,6 +126,11 @@ def _decided(folder: Path) -> dict[str, Any]:
     assert len(delivered) > FILES * LINES
     assert refused
     return {"delivered": delivered, "refused": refused, "unrouted": unrouted}
+
+
+def _without_turns(deliveries: Iterable[tuple[str, ...]]) -> Counter[tuple[str, ...]]:
+    """The deliveries, those of balances that count without their destinations."""
+    return Counter((id, route, "" if route == "mail" else name, subject) for id, route, name, subject in deliveries)
 
 
 def _delivered(folder: Path) -> Iterator[tuple[str, ...]]:

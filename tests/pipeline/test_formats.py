@@ -238,7 +238,7 @@ def test_formats_of_text_hold_any_body(spark: SparkSession, tmp_path: Path) -> N
     ]
     write_frame(frame, tmp_path / "csv", "csv")
     [file] = (tmp_path / "csv").glob("*.csv")
-    assert file.read_text() == 'to,body,metadata,body_base64\nx,é,"{""k"":""v""}",\ny,,,/w==\n'
+    assert file.read_text() == 'to,body,body_base64,metadata\nx,é,,"{""k"":""v""}"\ny,,/w==,\n'
 
 
 def test_what_spark_refuses_is_told_in_one_sentence(spark: SparkSession, tmp_path: Path) -> None:

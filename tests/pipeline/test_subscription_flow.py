@@ -31,6 +31,7 @@ from pointsman.pipeline.subscription_versions import SubscriptionVersions, read_
 from pointsman.subscriptions.model import WildcardSubscription
 from pointsman.subscriptions.writing import write_subscription
 from pointsman.table.routing_table import RoutingTable
+from tests.pipeline import outputs
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -79,7 +80,7 @@ def write_lines(path: Path, subscriptions: tuple[WildcardSubscription, ...]) -> 
 def delivered(out: Path) -> set[tuple[str, str, str, tuple[str, ...]]]:
     """What is in the destination files."""
     rows = []
-    for file in out.glob("deliveries/batch=*/destination=*/*.json"):
+    for file in outputs.files(out, "deliveries", ending=".json"):
         destination = file.parent.name.partition("=")[2]
         rows += [json.loads(line) | {"destination": destination} for line in file.read_text().splitlines()]
     assert all(row["matched"] == len(row["subscriptions"]) for row in rows)

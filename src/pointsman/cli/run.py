@@ -13,7 +13,7 @@ import typer
 from pointsman.cli.output import AsJson
 
 if TYPE_CHECKING:
-    from pointsman.pipeline.running.batch import Totals
+    from pointsman.pipeline.running.counts import Totals
 
 
 def run(

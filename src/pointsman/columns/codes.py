@@ -66,6 +66,11 @@ class Codes:
                 problem = Problem("select", error.code, f"nothing is chosen: {error.problem}")
                 self.names.append(Code(route.name, route.strategy, None, problem=problem))
 
+    @property
+    def asking(self) -> int:
+        """The code after all others: a message for which subscriptions are still to be found."""
+        return len(self.names)
+
     def to(self, destination: str) -> IntArray:
         """The plain codes of deliveries to a destination."""
         found = [number for number, code in enumerate(self.names[: self.size]) if code.destination == destination]

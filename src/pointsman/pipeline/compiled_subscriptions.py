@@ -67,6 +67,10 @@ class CompiledSubscriptions:
         size = f"{self.count:,} subscriptions, {files}, {self.file_bytes / 1e6:,.1f} MB"
         return f"{self.mode}: {self.why} ({size}, version {self.version})"
 
+    def many(self, page: int) -> bool:
+        """Whether a message may reach more than a page of these."""
+        return self.count > page
+
     def ids(self) -> DataType:
         """The type of the ids."""
         from pyspark.sql.types import _parse_datatype_json_string

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pointsman.errors import InputError
@@ -21,10 +23,30 @@ if TYPE_CHECKING:
 
     from pointsman.columns.batch import Batch, Decider, Found
 
+RECEIVED = (
+    "subject",
+    "id",
+    "source",
+    "correlation_id",
+    "causation_id",
+    "content_type",
+    "metadata",
+    "time",
+    "principal",
+    "position",
+    "body",
+    "problem",
+)
+"""The columns of messages that were read from lines."""
 FIELDS = {
+    **dict.fromkeys(RECEIVED, "string"),
+    "metadata": "map<string,string>",
+    "time": "timestamp",
+    "position": "bigint",
+    "body": "binary",
+    "original_subject": "string",
     "codes": "array<int>",
     "routes": "array<int>",
-    "subject": "string",
     "problem": "struct<stage:string,code:string,reason:string>",
 }
 """What can be asked for: the codes of what becomes of a row, the numbers of the routes that may take it, its subject
@@ -46,21 +68,20 @@ class Told(NamedTuple):
     seed: int = 0
     probers: Mapping[str, int] | None = None
     """The only partition that may try a destination again, by the destination; None lets each partition try."""
+    subscribed: bool = False
+    """Whether each row that is fine gets the code ``asking`` besides."""
+    keys: tuple[tuple[str, str], ...] = ()
+    """For lines: the fields of a message by the keys that lines have for them."""
 
 
 def cross(table: RoutingTable, columns: Mapping[str, Column], fields: Sequence[str], told: Told) -> Column:
     """A struct of ``fields`` for each row, as the table decides about these columns of messages, by their names.
 
-    With a column ``routes`` only the stage select is left to do. Raises ``InputError`` (``function-on-spark``) for a
-    table that names Python functions.
+    The table is one that ``part_of`` gave. With a column ``routes`` only the stage select is left to do.
     """
     import pyarrow as pa
     from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # it is there; its stub does not say so
 
-    if table.functions:
-        named = ", ".join(map(repr, table.functions))
-        problem = f"the table calls {named}, and Spark's workers have no Python functions of yours"
-        raise InputError("function-on-spark", problem)
     text, digest, names = json.dumps(table.plain, ensure_ascii=False), table.hash, tuple(columns)
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
@@ -80,7 +101,14 @@ def cross(table: RoutingTable, columns: Mapping[str, Column], fields: Sequence[s
 
 @lru_cache(maxsize=16)
 def part_of(table: RoutingTable, *sections: str) -> RoutingTable:
-    """The table with these of the sections ``DECIDING`` alone; without any named, all of them."""
+    """The table with these of the sections ``DECIDING`` alone; without any named, all of them.
+
+    Raises ``InputError`` (``function-on-spark``) for a table that names Python functions.
+    """
+    if table.functions:
+        named = ", ".join(map(repr, table.functions))
+        problem = f"the table calls {named}, and Spark's workers have no Python functions of yours"
+        raise InputError("function-on-spark", problem)
     kept = ("version", "dialect", *(sections or DECIDING))
     plain = {key: value for key, value in table.plain.items() if key in kept}
     if "routes" in kept:
@@ -121,17 +149,68 @@ def decided(
 
     barred = {name for name, chosen in (told.probers or {}).items() if chosen != partition}
     turns = Turns(task=partition, probed=barred)
+    seen = 0
     how: dict[str, Any] = {"state": State.from_data(list(told.state)), "now": told.now, "turns": turns}
     for number, arrays in enumerate(batches):
         given = arrays if isinstance(arrays, tuple) else (arrays,)
         messages = pa.Table.from_arrays(list(given), list(names))
         how["seed"] = (told.seed, partition, number)
+        if names[0] == "line":
+            messages = received(messages["line"].combine_chunks(), told, partition, seen)
+            seen += len(messages)
         if "routes" in names:
             batch = decider.select(messages, messages["routes"].combine_chunks(), **how)
         else:
             batch = decider.decide(messages, principal=told.principal, **how)
+        if told.subscribed:
+            batch = _asking(decider, batch)
         made = {"codes": _codes, "routes": _routes, "subject": _subjects, "problem": _problems}
-        yield pa.StructArray.from_arrays([made[name](decider, batch) for name in fields], list(fields))
+        columns = [made[name](decider, batch) if name in made else None for name in fields]
+        if names[0] == "line":
+            columns = [_of_line(messages, name, made) for name, made in zip(fields, columns, strict=True)]
+        yield pa.StructArray.from_arrays(columns, list(fields))
+
+
+def received(lines: Any, told: Told, partition: int, first: int) -> pa.Table:
+    """The messages of lines, each with an id: one that is made is the same when the batch is repeated."""
+    import pyarrow as pa
+
+    from pointsman.columns.receive import receive
+
+    messages = receive(lines, keys=dict(told.keys))
+    ids = messages["id"].combine_chunks()
+    if not ids.null_count:
+        return messages
+    named = ids.to_pylist()
+    for row in [row for row, id in enumerate(named) if id is None]:
+        content = blake2b(lines[row].as_py() or b"", digest_size=8).hexdigest()
+        named[row] = f"{content}-{told.seed}-{partition}-{first + row}"
+    return messages.set_column(messages.column_names.index("id"), "id", pa.array(named, pa.string()))
+
+
+def _of_line(messages: pa.Table, name: str, made: Any) -> Any:
+    """A column of what a line holds; what receiving it has found wrong comes first."""
+    import pyarrow.compute as pc
+
+    if name == "original_subject":
+        return messages["subject"].combine_chunks()
+    if name in ("codes", "routes"):
+        return made
+    own = messages[name].combine_chunks()
+    if name == "problem":
+        return own if made.null_count == len(made) else pc.if_else(own.is_valid(), own, made)
+    return own if made is None else pc.coalesce(made, own)
+
+
+def _asking(decider: Decider, batch: Batch) -> Batch:
+    """The batch with one more code, the last, for each row that is fine."""
+    import numpy as np
+
+    fine = np.flatnonzero(batch.found.problem_numbers < 0)
+    rows = np.concatenate([batch.rows, fine])
+    codes = np.concatenate([batch.codes, np.full(len(fine), decider.codes.asking, np.int32)])
+    order = np.argsort(rows, kind="stable")
+    return replace(batch, rows=rows[order], codes=codes[order])
 
 
 def _codes(_: Decider, batch: Batch) -> Any:

@@ -13,10 +13,11 @@ from pointsman.pipeline.breaking import WAITING
 from pointsman.pipeline.columns import refuse_columns
 from pointsman.pipeline.delivering.choosing import Places, Surroundings
 from pointsman.pipeline.delivering.claims import claim_folders
-from pointsman.pipeline.delivering.deliverer import Deliverer, Group, Written
+from pointsman.pipeline.delivering.deliverer import WAITS, Deliverer, Group, Slices, Written
 from pointsman.pipeline.delivering.files import Files
 from pointsman.pipeline.delivering.sink import Sink
 from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.stages import DELIVERED, OUTCOME
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
@@ -52,10 +53,10 @@ def deliver(
     in the way. A destination that fails raises nothing.
     """
     try:
-        import pyspark  # noqa: F401
+        from pyspark.sql import functions as sf
     except ImportError:
         raise MissingExtraError("spark", "pyspark") from None
-    refuse_columns(deliveries, FAILURE)
+    refuse_columns(deliveries, FAILURE, OUTCOME)
     register(deliveries.sparkSession)
     places = Places(
         Surroundings(
@@ -68,46 +69,49 @@ def deliver(
     )
     places.check(table)
     claim_folders(Files(deliveries.sparkSession), places.claims, query)
-    was_kept = deliveries.is_cached
-    deliveries.persist()
-    try:
-        written = Deliverer(places, _absolute(str(out)), query).deliver(deliveries, table, batch, groups_of(deliveries))
-    finally:
-        if not was_kept:
-            deliveries.unpersist()
-    return _with_failures(deliveries, written)
+    deliverer = Deliverer(places, _absolute(str(out)), query, form)
+    slices = deliverer.write(deliveries.withColumn(OUTCOME, sf.lit(DELIVERED)), batch)
+    groups = groups_of(slices)
+    written = deliverer.deliver(slices, table, batch, groups)
+    return _with_failures(slices, groups, written)
 
 
-def groups_of(deliveries: DataFrame) -> list[Group]:
-    """How many there are of each group: one job."""
+def groups_of(slices: Slices) -> list[Group]:
+    """How many deliveries were written of each group: one job, which reads what is written."""
+    found: list[Group] = []
+    for outcome in (DELIVERED, WAITS):
+        if not slices.has(outcome):
+            continue
+        rows = slices.of(outcome)
+        keys = [name for name in ("destination", "instead_of") if name in rows.columns]
+        for row in rows.groupBy(*keys).count().collect():
+            values = row.asDict()
+            found.append(Group(values["destination"], values.get("instead_of"), outcome == WAITS, values["count"]))
+    return found
+
+
+def _with_failures(slices: Slices, groups: list[Group], written: Written) -> DataFrame:
+    """The deliveries as they were written, each with why it was not made, or NULL."""
     from pyspark.sql import functions as sf
 
-    present = deliveries.columns
-    keys: list[Column] = [
-        deliveries["destination"],
-        (deliveries["instead_of"] if "instead_of" in present else sf.lit(None).cast("string")).alias("instead_of"),
-        (deliveries["waits"] if "waits" in present else sf.lit(False)).alias("waits"),
-    ]
-    return [Group(*row) for row in deliveries.groupBy(*keys).count().collect()]
-
-
-def _with_failures(deliveries: DataFrame, written: Written) -> DataFrame:
-    from pyspark.sql import functions as sf
-
-    reason: Column = sf.lit(None).cast("string")
-    frame, made = deliveries, []
-    for number, (name, failure) in enumerate(written.failures.items()):
-        told: Column = sf.lit(failure.reason)
-        if failure.undelivered is not None:
-            key, text = f"pointsman_id_{number}", f"pointsman_told_{number}"
-            made += [key, text]
-            left = failure.undelivered.groupBy(sf.col("delivery_id").alias(key)).agg(sf.min("reason").alias(text))
-            frame = frame.join(left, frame["delivery_id"] == left[key], "left")
-            told = sf.col(text)
-        reason = sf.when(sf.col("destination") == name, told).otherwise(reason)
-    if "waits" in deliveries.columns:
-        reason = sf.when(sf.col("waits"), sf.lit(WAITING)).otherwise(reason)
-    return frame.withColumn(FAILURE, reason).drop(*made)
+    found: DataFrame | None = None
+    for outcome in (DELIVERED, WAITS):
+        if not any(group.waits == (outcome == WAITS) for group in groups):
+            continue
+        frame, made = slices.of(outcome), []
+        reason: Column = sf.lit(WAITING if outcome == WAITS else None).cast("string")
+        for number, (name, failure) in enumerate(written.failures.items() if outcome == DELIVERED else ()):
+            told: Column = sf.lit(failure.reason)
+            if failure.undelivered is not None:
+                key, text = f"pointsman_id_{number}", f"pointsman_told_{number}"
+                made += [key, text]
+                left = failure.undelivered.groupBy(sf.col("delivery_id").alias(key)).agg(sf.min("reason").alias(text))
+                frame = frame.join(left, frame["delivery_id"] == left[key], "left")
+                told = sf.col(text)
+            reason = sf.when(sf.col("destination") == name, told).otherwise(reason)
+        part = frame.withColumn(FAILURE, reason).drop(*made)
+        found = part if found is None else found.unionByName(part)
+    return slices.nothing().withColumn(FAILURE, sf.lit(None).cast("string")) if found is None else found
 
 
 def _sink(name: str, given: Sink | Mapping[str, Any]) -> Sink:

@@ -11,7 +11,7 @@ from pointsman.pipeline.columns import find
 from pointsman.pipeline.delivering.saving import CSV, save
 from pointsman.pipeline.json_lines import PLACE, Lines, Place, read_lines, stream_lines, without_files
 from pointsman.pipeline.json_messages import STAGE
-from pointsman.pipeline.problem import is_fine, with_problem, with_problems
+from pointsman.pipeline.problem import PROBLEM, TYPE, is_fine, with_problem, with_problems
 from pointsman.pipeline.queue_source.registering import register
 from pointsman.pipeline.spark_errors import spark_errors
 from pointsman.table.message_lines import NO_NAMES
@@ -192,6 +192,10 @@ def _with_corrupt(loaded: DataFrame) -> DataFrame:
     """The rows with a problem where one could not be read; its text is the body then."""
     from pyspark.sql import functions as sf
 
+    told = find(loaded, PROBLEM)
+    if told is not None and loaded.schema[told].dataType.simpleString() == "string":
+        # As CSV has it that a pipeline has written.
+        loaded = loaded.withColumn(told, sf.from_json(loaded[told], TYPE))
     corrupt = loaded[CORRUPT]
     frame = with_problem(loaded, STAGE, "bad-message", sf.lit("the row is not as the columns say"), corrupt.isNotNull())
     body = find(frame, "body")

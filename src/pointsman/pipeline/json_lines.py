@@ -102,6 +102,16 @@ def stream_lines(
     return as_messages(lines.where(_has_text()), schema, names)
 
 
+def stream_texts(
+    spark: SparkSession, path: str | None, options: Mapping[str, Any], without: Sequence[str] = ()
+) -> DataFrame:
+    """The lines of files as a stream, in the column ``line``: one row for each that has text."""
+    from pyspark.sql import functions as sf
+
+    text = spark.readStream.format("text").options(**{"lineSep": "\n", **options}).load(path)
+    return without_files(text, without).select(sf.col("value").alias("line")).where(_has_text())
+
+
 def without_files(loaded: DataFrame, names: Sequence[str]) -> DataFrame:
     """What was loaded of files, without those of these names, as Spark names them; Spark does not open these."""
     from pyspark.sql import functions as sf

@@ -10,6 +10,7 @@ again, a row for each of its further pages: so neither Python nor Java ever hold
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import InputError
@@ -51,7 +52,7 @@ def resolve_conditions(
         raise InputError("bad-usage", f"a page holds at least one subscription, not {page}")
     refuse_columns(messages, ID)
     subscriptions.ship(messages.sparkSession)
-    asked = _sharded(messages, len(subscriptions.shards)) if subscriptions.shards else messages
+    asked = sharded(messages, len(subscriptions.shards)) if subscriptions.shards else messages
     columns = MessageColumns(asked)
     # Without both of them nothing is reached.
     fine = is_fine(asked) if find(asked, PROBLEM) is not None else None
@@ -76,7 +77,7 @@ def resolve_conditions(
     return shown.drop(FOUND, PAGE, SHARD)
 
 
-def _sharded(messages: DataFrame, shards: int) -> DataFrame:
+def sharded(messages: DataFrame, shards: int) -> DataFrame:
     """The messages, each in the partition of its shard, whose number it says."""
     shard = shard_of_subject(MessageColumns(messages).subject, shards)
     return messages.withColumn(SHARD, shard).repartitionById(shards, SHARD)
@@ -86,26 +87,27 @@ def _listing(subscriptions: CompiledSubscriptions, page: int) -> Any:
     """The function from subject and metadata to all that is reached, where no message can reach more than a page."""
     from pyspark.sql.types import ArrayType
 
-    return _function(_Search(subscriptions, page).only, ArrayType(subscriptions.ids()))
+    return function(Search(subscriptions, page).only, ArrayType(subscriptions.ids()))
 
 
 def _finding(subscriptions: CompiledSubscriptions, page: int) -> Any:
     """The function from subject and metadata to the first page."""
     from pyspark.sql.types import ArrayType, IntegerType, StructField, StructType
 
-    search = _Search(subscriptions, page)
+    search = Search(subscriptions, page)
     kind = StructType([StructField("ids", ArrayType(subscriptions.ids())), StructField("pages", IntegerType())])
-    return _function(search.first, kind)
+    return function(search.first, kind)
 
 
 def _paging(subscriptions: CompiledSubscriptions, page: int) -> Any:
     """The function from subject, metadata and the number of a page to that page."""
     from pyspark.sql.types import ArrayType
 
-    return _function(_Search(subscriptions, page).further, ArrayType(subscriptions.ids()))
+    return function(Search(subscriptions, page).further, ArrayType(subscriptions.ids()))
 
 
-def _function(search: Any, kind: Any) -> Any:
+def function(search: Any, kind: Any) -> Any:
+    """The Arrow function of a search, which gives values of this type."""
     import pyarrow as pa
     from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # it is there; its stub does not say so
 
@@ -118,7 +120,7 @@ def _function(search: Any, kind: Any) -> Any:
     return arrow_udf(find, kind)
 
 
-class _Search:
+class Search:
     """What a worker needs to know to find the files and to read the columns."""
 
     def __init__(self, subscriptions: CompiledSubscriptions, page: int) -> None:
@@ -128,15 +130,18 @@ class _Search:
         self._page = page
 
     def only(self, subjects: Any, metadata: Any, *more: Any) -> Iterator[Any]:
+        """All that each row reaches, where that is never more than a page."""
         for found in self.first(subjects, metadata, *more):
             yield found.field("ids")
 
     def first(self, subjects: Any, metadata: Any, *more: Any) -> Iterator[Any]:
+        """The first page of each row, and how many there are."""
         for indexes, start, stop, now in self._runs(len(subjects), more):
             size = stop - start
             yield from first_pages(indexes, subjects.slice(start, size), metadata.slice(start, size), now, self._page)
 
     def further(self, subjects: Any, metadata: Any, numbers: Any, *more: Any) -> Iterator[Any]:
+        """The page of the number beside each row; null for the first."""
         for indexes, start, stop, now in self._runs(len(subjects), more):
             size = stop - start
             own, pairs, pages = (column.slice(start, size) for column in (subjects, metadata, numbers))
@@ -160,5 +165,9 @@ class _Search:
         from pyspark import SparkFiles
 
         own = None if shard is None else self._shards[shard]
-        names = [*([] if own is None else [own]), *self._common]
-        return Indexes([opened_index(SparkFiles.get(name)) for name in names])
+        return _opened(tuple(SparkFiles.get(name) for name in (own, *self._common) if name is not None))
+
+
+@lru_cache(maxsize=8)
+def _opened(paths: tuple[str, ...]) -> Indexes:
+    return Indexes([opened_index(path) for path in paths])

@@ -9,13 +9,16 @@ Nothing is computed by any of them. What decides is ``pointsman.columns``; here 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from pointsman.errors import InputError, MissingExtraError
 from pointsman.pipeline.columns import MessageColumns, find, refuse_columns
-from pointsman.pipeline.crossing import Told, cross, part_of
+from pointsman.pipeline.crossing import RECEIVED, Told, cross, part_of
 from pointsman.pipeline.problem import PROBLEM, is_fine, with_problem, with_problems
+from pointsman.subscriptions.output_adapter import ROUTE as SUBSCRIPTIONS
+from pointsman.table.message_lines import MAXIMUM_LINE
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
 
@@ -31,7 +34,12 @@ DELIVERED, QUARANTINED, UNROUTED = "delivered", "quarantined", "unrouted"
 OF_DELIVERIES = ("strategy", "destination", "instead_of", "probe", "waits", "delivery_id")
 """Columns that only deliveries have something in."""
 ORIGINAL, ROUTES = "original_subject", "routes"
-MADE, CODE, NAMED = "pointsman_made", "pointsman_code", "pointsman_named"
+MADE, CODE, PLACE, NAMED = "pointsman_made", "pointsman_code", "pointsman_place", "pointsman_named"
+"""``PLACE`` counts the codes of a message."""
+TO = "pointsman_to"
+"""What a row of subscriptions delivers: the owner, the destination, how many matched and which."""
+OF_SUBSCRIPTIONS = ("owner", "matched", "subscriptions")
+"""Columns that only deliveries of subscriptions have."""
 NO_STATE = State()
 WILDCARDS = "*>#+"
 MOST_PREFIXES = 64
@@ -104,13 +112,8 @@ def route(
     that needs batches; ``function-on-spark`` for a table with Python functions. ``MissingExtraError`` without pyspark.
     """
     from_spark()
-    base = with_ids(with_problems(messages), seed)
-    refuse_columns(base, ORIGINAL, ROUTES)
-    part = part_of(table)
-    columns = crossing_columns(base, part, principal)
-    fields = ("codes", *(("subject",) if part.translations else ()), "problem")
-    told = Told(principal, tuple(state.as_data()), now, seed)
-    return Routed(_selected(base, part, columns, fields, told, state), table, state)
+    coded = code(messages, table, principal=principal, state=state, now=now, seed=seed)
+    return Routed(coded.named(), table, state)
 
 
 def authorize(messages: DataFrame, table: RoutingTable, *, principal: str | None = None) -> DataFrame:
@@ -181,7 +184,7 @@ def select(
     columns = crossing_columns(base, part, None)
     columns |= {"original_subject": base[ORIGINAL], ROUTES: base[ROUTES]}
     told = Told(None, tuple(state.as_data()), now, seed)
-    return Routed(_selected(base, part, columns, ("codes",), told, state), table, state)
+    return Routed(_coded(base, part, columns, ("codes",), told, state).named(), table, state)
 
 
 def from_spark() -> None:
@@ -284,18 +287,107 @@ def _with_subject(frame: DataFrame) -> DataFrame:
     return frame.withColumn(MessageColumns(frame).name("subject") or "subject", sf.coalesce(new, frame[ORIGINAL]))
 
 
-def _selected(
+class Coded(NamedTuple):
+    """Rows with the codes of what becomes of them, before they are named."""
+
+    rows: DataFrame
+    codes: Codes
+
+    def named(self) -> DataFrame:
+        """The rows of ``Routed``: with what their codes stand for, and the ``outcome`` of each."""
+        from pyspark.sql import functions as sf
+
+        rows, codes = self
+        fields = ["route", "strategy", "destination"]
+        fields += ["instead_of", "probe", "waits"] if codes.is_guarded else []
+        names = _literal(codes, tuple(fields), problems=bool(codes.stuck))
+        named = rows.withColumn(NAMED, sf.get(names, rows[CODE]))
+        changed: dict[str, Column] = {name: named[NAMED][name] for name in fields}
+        for name in ("probe", "waits"):
+            if name in changed:
+                changed[name] = sf.coalesce(changed[name], sf.lit(False))
+        if codes.stuck:
+            changed[PROBLEM] = sf.coalesce(named[PROBLEM], named[NAMED]["problem"])
+        if TO in rows.columns:
+            to = rows[TO]
+            changed["route"] = sf.coalesce(changed["route"], sf.concat(sf.lit(SUBSCRIPTIONS), to["owner"]))
+            changed["destination"] = sf.coalesce(changed["destination"], to["destination"])
+            changed |= {name: to[name] for name in OF_SUBSCRIPTIONS}
+        known = named.withColumns(changed).drop(NAMED, CODE, PLACE, TO)
+        outcome: Column = (
+            sf.when(known[PROBLEM].isNotNull(), QUARANTINED)
+            .when(known["route"].isNull(), UNROUTED)
+            .otherwise(DELIVERED)
+        )
+        delivery = sf.concat_ws("/", MessageColumns(known).id, known["route"], known["destination"])
+        return known.withColumns({OUTCOME: outcome, "delivery_id": sf.when(outcome == DELIVERED, delivery)})
+
+
+def code(
+    messages: DataFrame,
+    table: RoutingTable,
+    *,
+    principal: str | None = None,
+    state: State = NO_STATE,
+    now: float = 0.0,
+    seed: int = 0,
+    subscribed: bool = False,
+) -> Coded:
+    """``route`` up to the codes: a row for each, and one without a code for a message that has none.
+
+    ``PLACE`` counts the rows of a message from 0; it is NULL without a code. With ``subscribed`` each message that is
+    fine has the code ``asking`` besides.
+    """
+    base = with_ids(with_problems(messages), seed)
+    refuse_columns(base, ORIGINAL, ROUTES)
+    part = part_of(table)
+    columns = crossing_columns(base, part, principal)
+    fields = ("codes", *(("subject",) if part.translations else ()), "problem")
+    told = Told(principal, tuple(state.as_data()), now, seed, subscribed=subscribed)
+    return _coded(base, part, columns, fields, told, state)
+
+
+def code_lines(
+    lines: DataFrame,
+    table: RoutingTable,
+    keys: Mapping[str, str],
+    *,
+    principal: str | None = None,
+    state: State = NO_STATE,
+    now: float = 0.0,
+    seed: int = 0,
+    subscribed: bool = False,
+) -> Coded:
+    """``code`` for lines of JSON in the column ``line``, which become messages in the crossing that decides.
+
+    ``keys`` are as for ``columns.receive``. A message without an id gets one that follows from its line, the number of
+    the batch and its place.
+    """
+    from pyspark.sql import functions as sf
+
+    part = part_of(table)
+    told = Told(principal, tuple(state.as_data()), now, seed, subscribed=subscribed, keys=tuple(keys.items()))
+    fits = sf.octet_length("line") <= MAXIMUM_LINE
+    columns = {"line": sf.when(fits, lines["line"].cast("binary"))}
+    _, codes = prepared(part)
+    told = _with_probers(lines, part, codes, columns, ("codes",), told, state)
+    fields = (*RECEIVED, *((ORIGINAL,) if part.translations else ()), "codes")
+    made = lines.select(cross(part, columns, fields, told).alias(MADE))
+    shown = [made[MADE][name].alias(name) for name in fields if name != "codes"]
+    if ORIGINAL not in fields:
+        shown.append(made[MADE]["subject"].alias(ORIGINAL))
+    return Coded(made.select(*shown, sf.posexplode_outer(made[MADE]["codes"]).alias(PLACE, CODE)), codes)
+
+
+def _coded(
     base: DataFrame, part: RoutingTable, columns: dict[str, Column], fields: tuple[str, ...], told: Told, state: State
-) -> DataFrame:
-    """The rows of ``Routed``."""
+) -> Coded:
     from pyspark.sql import functions as sf
 
     _, codes = prepared(part)
     refuse_columns(base, OUTCOME, "route", *OF_DELIVERIES)
     _refuse_stream(base, part)
-    trying = _to_try(part, state, told.now)
-    if trying:
-        told = told._replace(probers=_probers(base, part, codes, columns, fields, told))
+    told = _with_probers(base, part, codes, columns, fields, told, state)
     made = base.withColumn(MADE, cross(part, columns, fields, told))
     subject = MessageColumns(base).name("subject") or "subject"
     problem = sf.coalesce(base[PROBLEM], made[MADE]["problem"]) if "problem" in fields else base[PROBLEM]
@@ -304,30 +396,8 @@ def _selected(
         changed[ORIGINAL] = base[subject]
     if "subject" in fields:
         changed[subject] = sf.coalesce(made[MADE]["subject"], base[subject])
-    rows = made.withColumns(changed).withColumn(CODE, sf.explode_outer(made[MADE]["codes"])).drop(MADE, ROUTES)
-    return _named(rows, codes)
-
-
-def _named(rows: DataFrame, codes: Codes) -> DataFrame:
-    """The rows with what their codes stand for, and the ``outcome`` of each."""
-    from pyspark.sql import functions as sf
-
-    fields = ["route", "strategy", "destination"]
-    fields += ["instead_of", "probe", "waits"] if codes.is_guarded else []
-    names = _literal(codes, tuple(fields), problems=bool(codes.stuck))
-    named = rows.withColumn(NAMED, sf.get(names, rows[CODE]))
-    changed: dict[str, Column] = {name: named[NAMED][name] for name in fields}
-    for name in ("probe", "waits"):
-        if name in changed:
-            changed[name] = sf.coalesce(changed[name], sf.lit(False))
-    if codes.stuck:
-        changed[PROBLEM] = sf.coalesce(named[PROBLEM], named[NAMED]["problem"])
-    known = named.withColumns(changed).drop(NAMED, CODE)
-    outcome: Column = (
-        sf.when(known[PROBLEM].isNotNull(), QUARANTINED).when(known["route"].isNull(), UNROUTED).otherwise(DELIVERED)
-    )
-    delivery = sf.concat_ws("/", MessageColumns(known).id, known["route"], known["destination"])
-    return known.withColumns({OUTCOME: outcome, "delivery_id": sf.when(outcome == DELIVERED, delivery)})
+    rows = made.withColumns(changed).select("*", sf.posexplode_outer(made[MADE]["codes"]).alias(PLACE, CODE))
+    return Coded(rows.drop(MADE, ROUTES), codes)
 
 
 def _literal(codes: Codes, fields: tuple[str, ...], *, problems: bool) -> Column:
@@ -357,18 +427,24 @@ def _refuse_stream(base: DataFrame, part: RoutingTable) -> None:
 # -- breakers
 
 
-def _to_try(part: RoutingTable, state: State, now: float) -> list[str]:
-    """The destinations that a delivery of these messages is to try again."""
+def _with_probers(
+    base: DataFrame,
+    part: RoutingTable,
+    codes: Codes,
+    columns: dict[str, Column],
+    fields: tuple[str, ...],
+    told: Told,
+    state: State,
+) -> Told:
+    """What workers are told, with the partition that has the first delivery to each destination to be tried again.
+
+    Only if there is such a destination, it costs a job.
+    """
     from pointsman.columns.breakers import answers
     from pointsman.routing.breaker import Way
 
-    return [name for name, answer in answers(part, state, now).items() if answer.first.way is Way.PROBE]
-
-
-def _probers(
-    base: DataFrame, part: RoutingTable, codes: Codes, columns: dict[str, Column], fields: tuple[str, ...], told: Told
-) -> dict[str, int]:
-    """The first partition that has a delivery to each destination that is to be tried again: one job."""
+    if all(answer.first.way is not Way.PROBE for answer in answers(part, state, told.now).values()):
+        return told
     from pyspark.sql import functions as sf
 
     if base.isStreaming:
@@ -382,4 +458,4 @@ def _probers(
     for row in firsts:
         name = codes.names[row[CODE]].destination or ""
         found[name] = min(row["part"], found.get(name, row["part"]))
-    return found
+    return told._replace(probers=found)

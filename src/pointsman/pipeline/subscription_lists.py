@@ -45,6 +45,12 @@ class Indexes:
         ]
         return side_by_side(streams)
 
+    def all(self) -> Any:
+        """The ids of all positions, as one array."""
+        import pyarrow as pa
+
+        return pa.concat_arrays(self._ids.chunks) if isinstance(self._ids, pa.ChunkedArray) else self._ids
+
     def named(self, positions: Any) -> Any:
         """The ids at these positions, as one array."""
         import pyarrow as pa

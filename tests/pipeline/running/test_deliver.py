@@ -18,6 +18,7 @@ from pointsman.pipeline.delivering.kafka import records
 from pointsman.pipeline.delivering.subject import republished
 from pointsman.store.queue import Queue
 from pointsman.table.routing_table import RoutingTable
+from tests.pipeline import outputs
 from tests.pipeline.running.endpoint import endpoint
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def test_each_delivery_goes_to_the_place_of_its_destination_and_what_fails_conce
     assert "metadata['n'] is NoneType" in failed["archive", "m9"]
     assert "in a circle" in failed["again", "m8"]
 
-    files = list((tmp_path / "out/deliveries").rglob("*.json"))
+    files = outputs.files(tmp_path / "out", "deliveries", destination="desk", ending=".json")
     lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     assert sorted(line["id"] for line in lines) == sorted(everything)
     assert {file.parent.name for file in files} == {"destination=desk"}

@@ -70,7 +70,7 @@ def test_folders_with_batches_of_another_run_are_refused_and_left_as_they_are(ca
     (case.folder / "in").mkdir()
     for folder in ("out", "audit"):
         before = {path: path.read_bytes() for path in case.folder.rglob("*.json")}
-        with pytest.raises(InputError, match=f"{folder!r} holds (batch=0|deliveries) of another run") as caught:
+        with pytest.raises(InputError, match=f"{folder!r} holds (batch=0|routed) of another run") as caught:
             put(case, 2, "checks")
         assert (caught.value.code, Path(str(caught.value.file)).name) == ("folder-taken", folder)
         assert before.items() <= {path: path.read_bytes() for path in case.folder.rglob("*.json")}.items()

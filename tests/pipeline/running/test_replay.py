@@ -151,7 +151,7 @@ def test_what_a_crash_left_between_two_steps_is_settled_first(tmp_path: Path, sp
     """What is left takes its place once it is whole, is overlooked before, and is removed if there is nothing in it."""
     replayer = prepared_without_delivery(tmp_path, spark)
     parent = tmp_path / "out/dead/files"
-    letters = spark.range(3).selectExpr("id", "named_struct('reason', 'r', 'attempts', 1) AS dead")
+    letters = spark.range(3).selectExpr("id", "'all' AS route", "named_struct('reason', 'r', 'attempts', 1) AS dead")
     for number in range(4):
         letters.coalesce(1).write.parquet(str(parent / f"batch={number}"))
     letters.where("id = 2").coalesce(1).write.parquet(str(parent / "_left-0"))

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pointsman.pipeline.route_codes import RouteCodes
 
 from pointsman.errors import InputError, TableError
+from pointsman.pipeline.crossing import part_of
 from pointsman.pipeline.delivering.choosing import Places, Surroundings
 from pointsman.pipeline.delivering.http import Http
 from pointsman.pipeline.running.run import run
@@ -180,5 +180,5 @@ def test_a_table_with_python_functions_is_refused_on_spark() -> None:
         "routes: [{name: r, pattern: a, when: {function: f}, destinations: [d]}]", functions={"f": bool}
     )
     with pytest.raises(InputError, match="the table calls 'f', and Spark's workers have no Python functions") as caught:
-        RouteCodes.of(table)
+        part_of(table)
     assert caught.value.code == "function-on-spark"

@@ -14,6 +14,7 @@ import pytest
 from pointsman.pipeline import deliver
 from pointsman.pipeline.formats import read_messages
 from pointsman.table.routing_table import RoutingTable
+from tests.pipeline import outputs
 from tests.pipeline.running.test_run import Case
 
 if TYPE_CHECKING:
@@ -54,10 +55,11 @@ def test_bodies_come_back_byte_for_byte_from_texts(tmp_path: Path, spark: SparkS
     totals = case.run()
     assert (totals.unrouted, totals.quarantined.total(), totals.failed.total()) == (4, 4, 4)
     for folder in ("deliveries", "unrouted"):
-        rows = read_messages(spark, tmp_path / "out" / folder, "csv").select("id", "body", "metadata").collect()
+        path = outputs.files(tmp_path / "out", folder)[0].parent
+        rows = read_messages(spark, path, "csv").select("id", "body", "metadata").collect()
         assert {row.id: bytes(row.body or b"") for row in rows} == BODIES
         assert all(row.metadata == {"k": 'v,"1"'} for row in rows)
-    files = [*(tmp_path / "out" / "quarantined").rglob("*.csv")]
+    files = outputs.files(tmp_path / "out", "quarantined", ending=".csv")
     aside = [row for path in files for row in csv.DictReader(path.read_text().splitlines())]
     assert {row["id"]: base64.b64decode(row["body_base64"]) for row in aside}["binary"] == BODIES["binary"]
     assert json.loads(aside[0]["problem"])["code"] == "empty-token"
@@ -82,7 +84,7 @@ def test_dead_letters_lie_under_the_name_that_the_deliveries_have(
     made = spark.createDataFrame([row])
     deliver(made, table, tmp_path / "out")
     deliver(made, table, tmp_path / "out", sinks={name: {"path": str(tmp_path / "blocked" / "x")}}, batch=1)
-    [delivered] = (tmp_path / "out" / "deliveries" / "batch=0").glob("destination=*")
+    [delivered] = (tmp_path / "out" / "routed" / "batch=0" / "outcome=delivered").glob("destination=*")
     [dead] = (tmp_path / "out" / "dead").iterdir()
     assert delivered.name == f"destination={dead.name}"
     assert unquote(dead.name) == name

@@ -10,14 +10,15 @@ from pydantic import BaseModel, ValidationError
 
 from pointsman.broker.destinations import SubjectOptions, read_options
 from pointsman.broker.destinations.make import revealed
-from pointsman.errors import InputError
+from pointsman.errors import InputError, PointsmanError
 from pointsman.pipeline.delivering.appending import Appending
 from pointsman.pipeline.delivering.claims import IN_CHECKPOINT, IN_OUT, Claim, check_apart
 from pointsman.pipeline.delivering.folder import Folder, OwnFolder
 from pointsman.pipeline.delivering.http import Http, SendingOptions
 from pointsman.pipeline.delivering.kafka import Kafka
-from pointsman.pipeline.delivering.place import Place
+from pointsman.pipeline.delivering.place import Place, file_name
 from pointsman.pipeline.delivering.queue import QueuePlace
+from pointsman.pipeline.delivering.saving import RESTORED
 from pointsman.pipeline.delivering.sink import Sink
 from pointsman.pipeline.delivering.subject import SubjectPlace
 from pointsman.pipeline.delivering.table import Table
@@ -48,7 +49,7 @@ class Places:
 
     def __init__(self, surroundings: Surroundings) -> None:
         self._around = surroundings
-        self.own = OwnFolder(f"{surroundings.out}/deliveries", surroundings.form)
+        self.own = OwnFolder(f"{surroundings.out}/routed", surroundings.form)
         self.claims = _claims(surroundings)
         """The folders that are written to."""
         kept = surroundings.checkpoint
@@ -77,11 +78,25 @@ class Places:
             read_options(name, kind, options, place)
         if sink is None:
             if kind in IN_OWN_FOLDER:
-                return self.own
+                return self._own(name)
             sink = Sink(format="pointsman", path=str(options["path"])) if kind == "queue" else Sink(format=kind)
         given = options if kind == ("queue" if sink.format == "pointsman" else sink.format) else {}
         written = {**given, **sink.options}
         return self._make(name, sink, dict(revealed(name, written, Path(self._around.at(".")), place)))
+
+    def known(self, name: str, table: RoutingTable) -> Place | None:
+        """The place of a destination, if it has one that can be used."""
+        try:
+            return self.of(name, table) if name in names_of(table) else None
+        except PointsmanError:
+            return None
+
+    def _own(self, name: str) -> Place:
+        """The folder of the pipeline; of its own for a format that batches are not written in."""
+        form = self._around.form
+        if form in RESTORED:
+            return self.own
+        return Folder(f"{self._around.out}/deliveries/{file_name(name)}", form, {})
 
     def _make(self, name: str, sink: Sink, options: dict[str, Any]) -> Place:
         around = self._around

@@ -18,7 +18,7 @@ from pointsman.pipeline.delivering.place import file_name
 
 COMMANDS = "commands"
 """The folder of what becomes of the commands of sagas, in the folder of the pipeline and in the checkpoint."""
-IN_OUT = ("deliveries", "quarantined", "unrouted", "dead", "sent", "followed", COMMANDS)
+IN_OUT = ("routed", "deliveries", "dead", "sent", "followed", COMMANDS)
 """What a run writes to in the folder of the pipeline."""
 IN_CHECKPOINT = ("route", "follow", "pointsman", "subscriptions", COMMANDS)
 BATCH = "batch="

@@ -25,6 +25,8 @@ class Buried(NamedTuple):
     """Of them, those that were not for another destination whose fallback this one is."""
     reason: str
     """One of the reasons."""
+    by_route: dict[str, int]
+    """The letters, by the route that sent them."""
 
 
 def with_reason(rows: DataFrame, reason: Column, attempts: Column) -> DataFrame:
@@ -64,7 +66,11 @@ def count(letters: DataFrame) -> Buried:
     from pyspark.sql import functions as sf
 
     own = sf.isnull("instead_of") if "instead_of" in letters.columns else sf.lit(True)
-    row = letters.agg(
-        sf.count(sf.lit(1)).alias("letters"), sf.count_if(own).alias("own"), sf.min(f"{DEAD}.reason").alias("reason")
-    ).collect()[0]
-    return Buried(row["letters"], row["own"], row["reason"] or "")
+    rows = (
+        letters.groupBy("route")
+        .agg(sf.count("*").alias("letters"), sf.count_if(own).alias("own"), sf.min(f"{DEAD}.reason").alias("reason"))
+        .collect()
+    )
+    reason = min((row["reason"] for row in rows if row["reason"] is not None), default="")
+    by_route = {row["route"]: row["letters"] for row in rows}
+    return Buried(sum(by_route.values()), sum(row["own"] for row in rows), reason, by_route)

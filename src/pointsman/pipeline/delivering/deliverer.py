@@ -1,32 +1,47 @@
-"""The deliveries of batches, each destination for itself.
+"""The deliveries of batches: all rows are written once, and whatever lives elsewhere reads its slice from there.
 
-Whatever is written carries the number of the batch, and a batch that is repeated after a crash changes nothing. A
-destination that fails keeps nobody from the others; its deliveries become dead letters with the reason.
+    <out>/routed/batch=7/outcome=delivered/destination=audit/…    the deliveries to a destination
+    <out>/routed/batch=7/outcome=quarantined/…                    and so on for every outcome
+
+A destination without a place of its own has its deliveries with that. A batch that is repeated after a crash takes the
+place of what it had written, and changes nothing elsewhere. A destination that fails keeps nobody from the others; its
+deliveries become dead letters with the reason.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
 
 from pointsman.pipeline.breaking import WAITING, Outcome
 from pointsman.pipeline.columns import refuse_columns
 from pointsman.pipeline.delivering.choosing import Places, names_of
 from pointsman.pipeline.delivering.dead import DEAD, Buried, Graveyard, with_reason
+from pointsman.pipeline.delivering.files import Files
 from pointsman.pipeline.delivering.folder import OwnFolder
 from pointsman.pipeline.delivering.http import Http
-from pointsman.pipeline.delivering.place import REASON, Place, Turn, reason_of
+from pointsman.pipeline.delivering.place import REASON, Place, Turn, escaped, reason_of
+from pointsman.pipeline.delivering.saving import RESTORED, restore, save
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 LOG = logging.getLogger("pointsman.pipeline")
 TOLD = "pointsman_told"
 WORKER_DIED = "Python worker exited unexpectedly"
 """How Spark says it, in all its exceptions."""
+ROUTED = "routed"
+WAITS = "waiting"
+"""The outcome of deliveries whose destination has an open breaker and no fallback."""
+BY = ("outcome", "destination")
+"""The columns that have a folder for each of their values."""
+DROPPED = ("probe", "waits")
+"""Columns that say nothing any more when rows are written."""
 
 
 class Group(NamedTuple):
@@ -57,35 +72,107 @@ class Written(NamedTuple):
     failures: dict[str, Failure]
 
 
-class Deliverer:
-    """Makes the deliveries of the batches of one query."""
+class Slices:
+    """The rows of a batch as they were written, by outcome and destination."""
 
-    def __init__(self, places: Places, out: str, query: str, *, following: bool = False) -> None:
+    def __init__(self, spark: SparkSession, path: str, form: str, schema: StructType) -> None:
+        self.spark = spark
+        self.path = path
+        self._form = form
+        self._schema = schema
+
+    def of(self, outcome: str, destination: str | None = None) -> DataFrame:
+        """The rows of an outcome, or of one of its destinations; only for what is there."""
+        from pyspark.sql import functions as sf
+        from pyspark.sql.types import StructType
+
+        fields = [field for field in self._schema.fields if field.name != BY[0]]
+        inner = [field for field in fields if field.name != BY[1]]
+        folder = f"{self.path}/{BY[0]}={outcome}"
+        if destination is None:
+            return restore(self.spark, folder, self._form, StructType(fields))
+        rows = restore(self.spark, self.folder(outcome, destination), self._form, StructType(inner))
+        named = rows.withColumn(BY[1], sf.lit(destination))
+        return named.select(*(field.name for field in fields))
+
+    def folder(self, outcome: str, destination: str) -> str:
+        """Where the rows of an outcome and a destination are."""
+        return f"{self.path}/{BY[0]}={outcome}/{BY[1]}={escaped(destination)}"
+
+    def has(self, outcome: str) -> bool:
+        """Whether there are rows of an outcome."""
+        return Files(self.spark).exists(f"{self.path}/{BY[0]}={outcome}")
+
+    def nothing(self) -> DataFrame:
+        """No rows, with the columns of all."""
+        return self.spark.createDataFrame([], self._schema).drop(BY[0])
+
+    def groups_beside(self, known: Sequence[str]) -> list[Group]:
+        """Deliveries to destinations that are none of these."""
+        found = []
+        names = {f"{BY[1]}={escaped(name)}" for name in known}
+        for folder in Files(self.spark).names(f"{self.path}/{BY[0]}=delivered"):
+            if folder.startswith(BY[1]) and folder not in names:
+                name = unquote(folder.removeprefix(f"{BY[1]}="))
+                found.append(Group(name, None, False, self.of("delivered", name).count()))
+        return found
+
+
+class Deliverer:
+    """Writes the batches of one query and makes their deliveries."""
+
+    def __init__(self, places: Places, out: str, query: str, form: str, *, following: bool = False) -> None:
         self._places = places
+        self._out = out
         self._query = query
+        # What cannot be read back as it was is not what other destinations read from.
+        self._form = form if form in RESTORED else "parquet"
         self._following = following
         self._graveyard = Graveyard(out)
 
-    def deliver(self, deliveries: DataFrame, table: RoutingTable, batch: int, groups: Iterable[Group]) -> Written:
-        """Makes deliveries, of which there are so many of each group. What fails is told, not raised.
+    def write(self, rows: DataFrame, batch: int) -> Slices:
+        """Writes all rows of a batch, which have ``outcome`` and ``destination``, in one job."""
+        from pyspark.sql import functions as sf
 
-        Those that wait, because a breaker is open and there is no fallback, become dead letters at once. Raises if the
-        dead letters cannot be written.
+        refuse_columns(rows, DEAD)
+        if "waits" in rows.columns:
+            rows = rows.withColumn(BY[0], sf.when(rows["waits"], WAITS).otherwise(rows[BY[0]]))
+        shown = rows.drop(*DROPPED)
+        path = f"{self._out}/{ROUTED}/batch={batch}"
+        save(shown, self._form, {}, path, by=BY)
+        return Slices(rows.sparkSession, path, self._form, shown.schema)
+
+    def deliver(self, slices: Slices, table: RoutingTable, batch: int, groups: Iterable[Group]) -> Written:
+        """Makes the deliveries that were written and live elsewhere; there are so many of each group.
+
+        What fails is told, not raised. Those that wait, because a breaker is open and there is no fallback, become dead
+        letters at once. Raises if the dead letters cannot be written.
         """
-        refuse_columns(deliveries, DEAD)
         groups = list(groups)
         waiting = {group.destination for group in groups if group.waits}
-        sent = deliveries.where("NOT waits") if "waits" in deliveries.columns else deliveries
         names = sorted({group.destination for group in groups if not group.waits})
-        failures = self._make(sent.drop("probe", "waits"), table, batch, names)
+        failures = self._make(slices, table, batch, names)
         dead = {}
         for name in sorted({*failures, *waiting}):
-            letters = self._letters(deliveries, name, failures.get(name), waits=name in waiting)
+            letters = _letters(slices, name, failures.get(name), waits=name in waiting)
             dead[name] = self._graveyard.bury(letters, name, batch)
-        self._graveyard.clear(deliveries.sparkSession, batch, set(dead))
+        self._graveyard.clear(slices.spark, batch, set(dead))
         return Written(_outcomes(groups, failures, dead), dead, failures)
 
-    def _make(self, rows: DataFrame, table: RoutingTable, batch: int, names: list[str]) -> dict[str, Failure]:
+    def tidy(self, slices: Slices, table: RoutingTable, groups: Iterable[Group]) -> None:
+        """Removes the slices of destinations that live elsewhere, once their deliveries are made or dead."""
+        files = Files(slices.spark)
+        for group in groups:
+            place = self._places.known(group.destination, table)
+            if group.waits or not isinstance(place, OwnFolder):
+                files.remove(slices.folder(WAITS if group.waits else "delivered", group.destination))
+        for outcome in ("delivered", WAITS):
+            if not files.has_files(f"{slices.path}/{BY[0]}={outcome}"):
+                files.remove(f"{slices.path}/{BY[0]}={outcome}")
+        if not files.has_files(slices.path):
+            files.remove(slices.path)
+
+    def _make(self, slices: Slices, table: RoutingTable, batch: int, names: list[str]) -> dict[str, Failure]:
         places: dict[str, Place] = {}
         failures: dict[str, Failure] = {}
         known = names_of(table)
@@ -98,40 +185,25 @@ class Deliverer:
                 places[name] = self._places.of(name, table)
             except Exception as error:
                 failures[name] = Failure(reason_of(error))
-        own = [name for name, place in places.items() if isinstance(place, OwnFolder)]
-        if own and self._made_together(rows, own, batch):
-            places = {name: place for name, place in places.items() if name not in own}
+        elsewhere = {name: place for name, place in places.items() if not isinstance(place, OwnFolder)}
         # An endpoint may be slow; nobody waits for it but others of its kind.
-        for name, place in sorted(places.items(), key=lambda each: isinstance(each[1], Http)):
+        for name, place in sorted(elsewhere.items(), key=lambda each: isinstance(each[1], Http)):
             turn = Turn(name, batch, self._query, self._following)
-            failure = attempt(place, rows.where(rows["destination"] == name), turn)
+            failure = attempt(place, slices.of("delivered", name), turn)
             if failure is not None:
                 failures[name] = failure
         return failures
 
-    def _made_together(self, rows: DataFrame, names: list[str], batch: int) -> bool:
-        """Writes all that go to the folder of the pipeline in one job; if that fails, one by one shows whose fault."""
-        try:
-            self._places.own.deliver_together(rows.where(rows["destination"].isin(names)), batch)
-        except Exception as error:
-            LOG.warning("batch %s: the deliveries could not be written together: %s", batch, reason_of(error))
-            return False
-        return True
 
-    @staticmethod
-    def _letters(deliveries: DataFrame, name: str, failure: Failure | None, *, waits: bool) -> DataFrame:
-        from pyspark.sql import functions as sf
+def _letters(slices: Slices, name: str, failure: Failure | None, *, waits: bool) -> DataFrame:
+    from pyspark.sql import functions as sf
 
-        rows = deliveries.where(deliveries["destination"] == name)
-        kept = rows.drop("probe", "waits")
-        nothing = with_reason(kept.where(sf.lit(False)), sf.lit(""), sf.lit(0))
-        waiting = (
-            with_reason(rows.where("waits").drop("probe", "waits"), sf.lit(WAITING), sf.lit(0)) if waits else nothing
-        )
-        if failure is None:
-            return waiting
-        tried = rows.where("NOT waits").drop("probe", "waits") if "waits" in rows.columns else kept
-        return undelivered(tried, failure, sf.lit(1)).unionByName(waiting)
+    found = []
+    if failure is not None:
+        found.append(undelivered(slices.of("delivered", name), failure, sf.lit(1)))
+    if waits:
+        found.append(with_reason(slices.of(WAITS, name), sf.lit(WAITING), sf.lit(0)))
+    return found[0] if len(found) == 1 else found[0].unionByName(found[1])
 
 
 def attempt(place: Place, rows: DataFrame, turn: Turn, *, may_repeat: bool = True) -> Failure | None:

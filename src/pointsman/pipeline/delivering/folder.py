@@ -31,19 +31,18 @@ class Folder:
 
 
 class OwnFolder:
-    """The folder of the pipeline, for all destinations that have no place of their own."""
+    """The folder of the pipeline, for all destinations that have no place of their own.
+
+    A batch is there when it is written; only what is replayed is delivered.
+    """
 
     def __init__(self, path: str, form: str) -> None:
         self._path = path
         self._form = form
 
-    def deliver_together(self, rows: DataFrame, batch: int) -> None:
-        """Writes ``batch=N/destination=NAME`` for all destinations, in one job."""
-        save(rows, self._form, {}, f"{self._path}/batch={batch}", by=("destination",))
-
     def deliver(self, rows: DataFrame, turn: Turn) -> DataFrame | None:
-        """Writes that of one destination."""
-        path = f"{self._path}/batch={turn.batch}/destination={escaped(turn.name)}"
+        """Adds to that of one destination."""
+        path = f"{self._path}/batch={turn.batch}/outcome=delivered/destination={escaped(turn.name)}"
         _write(rows.drop("destination"), path, self._form, {}, turn)
         return None
 

@@ -24,7 +24,7 @@ from pointsman.table.routing_table import RoutingTable
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from pointsman.pipeline.running.batch import Totals
+    from pointsman.pipeline.running.counts import Totals
 
 AWAY = Outage("warehouse", -math.inf, math.inf)
 

@@ -58,7 +58,7 @@ class BadFiles:
         self._keep([*self._known, bad])
 
     def with_rows(self, messages: DataFrame, batch: int) -> DataFrame:
-        """The messages of a batch, and a row with a problem for each file that it tells of; the same when repeated."""
+        """The rows of a batch, and one with a problem for each file that it tells of; the same when repeated."""
         if any(each.batch is None for each in self._known):
             self._keep([each._replace(batch=batch) if each.batch is None else each for each in self._known])
         told = [each for each in self._known if each.batch == batch]

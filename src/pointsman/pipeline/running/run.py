@@ -18,7 +18,8 @@ from pointsman.pipeline.json_lines import local_path
 from pointsman.pipeline.queue_source.registering import register
 from pointsman.pipeline.running.alone import alone
 from pointsman.pipeline.running.bad_files import BadFiles, find_bad_file
-from pointsman.pipeline.running.batch import BatchRunner, Totals
+from pointsman.pipeline.running.batch import BatchRunner
+from pointsman.pipeline.running.counts import Totals
 from pointsman.pipeline.running.following import Follower
 from pointsman.pipeline.running.identity import FOLLOW, ROUTE, SUBSCRIPTIONS, identity_of
 from pointsman.pipeline.running.places import places_of, source_of_followers
@@ -147,7 +148,7 @@ def _start(
 ) -> list[StreamingQuery]:
     """The query that routes, and if the table has sagas or gatherings, the one that follows them."""
     made: list[tuple[str, DataFrame, Callable[[DataFrame, int], None]]] = []
-    made.append((ROUTE, open_source(spark, pipeline, without=bad_files.names), runner))
+    made.append((ROUTE, open_source(spark, pipeline, lines=True, without=bad_files.names), runner))
     table = tables.table
     if table.sagas or any(route.gather is not None for route in table.routes):
         own = checkpoint / COMMANDS

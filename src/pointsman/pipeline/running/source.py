@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pointsman.pipeline.formats import stream_messages
+from pointsman.pipeline.json_lines import stream_texts
 from pointsman.pipeline.problem import with_problems
 from pointsman.pipeline.running.settings import PipelineFile
+from pointsman.pipeline.spark_errors import spark_errors
 from pointsman.text.secret import reveal
 
 if TYPE_CHECKING:
@@ -16,15 +18,24 @@ if TYPE_CHECKING:
 
 
 def open_source(
-    spark: SparkSession, pipeline: PipelineFile, *, placed: bool = False, without: Sequence[str] = ()
+    spark: SparkSession,
+    pipeline: PipelineFile,
+    *,
+    placed: bool = False,
+    lines: bool = False,
+    without: Sequence[str] = (),
 ) -> DataFrame:
     """The stream. What is no message of its format has a problem, of the stage ``receive``.
 
-    With ``placed`` the messages have their places in it; the files ``without`` are not read. All this, and what is
-    raised, is as for ``stream_messages``.
+    With ``lines``, JSON without further columns is not read yet: the stream has the column ``line`` alone, for
+    ``stages.code_lines``. With ``placed`` the messages have their places in it; the files ``without`` are not read. All
+    this, and what is raised, is as for ``stream_messages``.
     """
     source = pipeline.written.source
     path = None if source.path is None else pipeline.at(source.path)
     names = {column: field for field, column in source.columns.items()}
     options = reveal(source.options, Path(pipeline.at(".")))
+    if lines and source.format == "json" and "schema" not in options:
+        with spark_errors(path or source.format):
+            return stream_texts(spark, path, options, without)
     return with_problems(stream_messages(spark, path, source.format, options, names, placed=placed, without=without))

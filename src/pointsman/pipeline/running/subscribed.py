@@ -6,20 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pointsman.errors import InputError
-from pointsman.pipeline.columns import refuse_columns
+from pointsman.pipeline.compiled_subscriptions import CompiledSubscriptions
 from pointsman.pipeline.delivering.choosing import names_of
-from pointsman.pipeline.problem import PROBLEM
-from pointsman.pipeline.resolve_conditions import ID, resolve_conditions
+from pointsman.pipeline.resolve_conditions import ID
 from pointsman.pipeline.running.versions import Tables, Tell
-from pointsman.pipeline.stages import DELIVERED, OUTCOME, authorize, resolve_routes, translate, with_ids
-from pointsman.pipeline.subscription_flow import ADDED, output_adapter, readable, with_destinations
+from pointsman.pipeline.subscription_flow import with_destinations
 from pointsman.pipeline.subscription_versions import SubscriptionVersions, read_files
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-WAITS = "waits"
 
 
 class Subscribed:
@@ -43,31 +39,9 @@ class Subscribed:
         """What a batch works with; it is recorded before this returns."""
         return self._versions.of_batch(batch).version
 
-    def add(
-        self,
-        rows: DataFrame,
-        messages: DataFrame,
-        table: RoutingTable,
-        batch: int,
-        *,
-        principal: str | None,
-        now: float,
-    ) -> DataFrame:
-        """The rows that ``route`` gave for the messages of a batch, and a row for each owner and destination besides.
-
-        ``now`` says which subscriptions have expired. Messages that something is wrong with reach nobody. Raises
-        ``InputError`` (``bad-usage``) if messages have a column that is added.
-        """
-        from pyspark.sql import functions as sf
-
-        refuse_columns(messages, *ADDED)
-        allowed = authorize(with_ids(messages, batch), table, principal=principal)
-        found = resolve_routes(translate(allowed, table), table).drop("routes")
-        resolved = resolve_conditions(found, self._versions.of_batch(batch), now=now).drop(PROBLEM)
-        made = readable(output_adapter(resolved), table).withColumn(OUTCOME, sf.lit(DELIVERED))
-        if WAITS in rows.columns:
-            made = made.withColumn(WAITS, sf.lit(False))
-        return rows.unionByName(made, allowMissingColumns=True)
+    def of_batch(self, batch: int) -> CompiledSubscriptions:
+        """The subscriptions that a batch works with."""
+        return self._versions.of_batch(batch)
 
 
 def _check_destinations(subscriptions: DataFrame, table: RoutingTable, path: str) -> None:
@@ -80,8 +54,3 @@ def _check_destinations(subscriptions: DataFrame, table: RoutingTable, path: str
     if wrong is not None:
         problem = f"subscription {wrong['id']!r}: the table has no destination {wrong['name']!r}"
         raise InputError("bad-subscription", problem, file=path)
-
-
-def by_routes(rows: DataFrame) -> DataFrame:
-    """Of what ``add`` gave, the rows that were there before."""
-    return rows.where(rows[ADDED[0]].isNull())
