@@ -17,7 +17,7 @@ from pointsman.patterns.dialect import Dialect, find_dialect
 from pointsman.store import forking, statements
 from pointsman.store.asking import Interests
 from pointsman.store.bell import Bell, OwnBoard
-from pointsman.store.connection import MEMORY, MOVED, check_place, open_connection, prepare, translated
+from pointsman.store.connection import MEMORY, MOVED, Place, open_connection, prepare, translated
 from pointsman.store.keys import Keys
 from pointsman.store.mark import Mark, MarkFile, mark_path, parse_mark
 from pointsman.store.putting import PutSettings, Putter
@@ -174,7 +174,7 @@ class Store:
         with self._reading, translated(self.path):
             if self._reader is None:
                 self._reader = self._connect_again()
-            check_place(self._reader, self.path)
+            Place(self.path).check(self._reader)
             yield self._reader
 
     def tidy(self) -> None:

@@ -11,7 +11,6 @@ import apsw
 import pytest
 
 from pointsman.errors import StoreError
-from pointsman.store import writer
 from pointsman.store.mark import mark_path, parse_mark
 from pointsman.store.queue import Queue
 from tests.store.conftest import Open
@@ -44,10 +43,9 @@ CALLS: dict[str, Callable[[Queue], object]] = {
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
 @pytest.mark.parametrize("move", MOVES.values(), ids=MOVES.keys())
 def test_what_is_asked_of_a_file_that_is_gone_is_refused(
-    open_file: Open, path: Path, monkeypatch: pytest.MonkeyPatch, move: Move, call: Callable[[Queue], object]
+    open_file: Open, path: Path, move: Move, call: Callable[[Queue], object]
 ) -> None:
     """Whether it was deleted, replaced or moved away; and no new file is made in its place."""
-    monkeypatch.setattr(writer, "LOOK", 0.0)
     queue = open_file()
     queue.put(b"1", "a")
     queue.size()
@@ -67,18 +65,47 @@ def test_a_first_look_at_a_file_that_is_gone_is_refused(open_file: Open, path: P
     assert not path.exists()
 
 
-def test_that_the_file_is_gone_is_noticed_soon(open_file: Open, path: Path) -> None:
-    """By messages put one by one, too, for which it is looked every hundredth of a second."""
+class Deleting:
+    """A call, at the end of which the file is deleted, and only then it is committed."""
+
+    def __init__(self, queue: Queue, path: Path) -> None:
+        self._queue = queue
+        self._path = path
+
+    def __call__(self, *_: object) -> None:
+        """What is to be done within a transaction."""
+        self._path.unlink()
+
+    def one(self) -> None:
+        """A put of one message, which is on its way when the file is deleted."""
+        self._queue.store.writer.connection.set_update_hook(lambda *_: self._path.unlink(missing_ok=True))
+        self._queue.put(b"2", "a")
+
+    def long_way(self) -> None:
+        """A transaction that is shared with others."""
+        self._queue.store.write(self)
+
+    def many(self) -> None:
+        """Operations that may each fail by itself."""
+        for request in self._queue.store.write_many([self]):
+            request.outcome()
+
+    def exclusive(self) -> None:
+        """A transaction of the caller's own."""
+        with self._queue.store.exclusive() as transaction:
+            self(transaction)
+
+
+@pytest.mark.parametrize("way", [Deleting.one, Deleting.long_way, Deleting.many, Deleting.exclusive])
+def test_what_was_committed_into_a_file_that_is_gone_is_an_error(
+    open_file: Open, path: Path, way: Callable[[Deleting], None]
+) -> None:
+    """Also if it was deleted after the call had begun."""
     queue = open_file(durability="normal")
     queue.put(b"1", "a")
-    path.unlink()
-
-    def go_on() -> None:
-        for _ in range(100_000):
-            queue.put(b"2", "a")
-
+    queue.put(b"1", "a")
     with pytest.raises(StoreError, match="store-moved"):
-        go_on()
+        way(Deleting(queue, path))
 
 
 def test_an_outbox_of_a_file_that_is_gone_is_refused(open_file: Open, path: Path) -> None:
