@@ -122,7 +122,9 @@ def prepare(connection: apsw.Connection, path: str, dialect: str | None) -> Iden
             try:
                 _migrate(connection, path, dialect)
             except BaseException:
-                connection.execute(statements.ROLLBACK)
+                # SQLite itself has undone it when the disk is full.
+                if connection.in_transaction:
+                    connection.execute(statements.ROLLBACK)
                 raise
             connection.execute(statements.COMMIT)
         row = next(iter(connection.execute(statements.CONTROL_FILE)), None)

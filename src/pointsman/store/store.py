@@ -43,9 +43,12 @@ class Store:
         # One file is one queue, whatever links lead to it: what is beside it is named by where it really is.
         try:
             self.path = MEMORY if str(path) == MEMORY else os.path.realpath(os.fsdecode(path))
+            is_special = self.path != MEMORY and Path(self.path).exists() and not Path(self.path).is_file()
         except ValueError as error:
             raise StoreError("store-not-opened", f"no file can have this name: {error}") from error
-        if self.path != MEMORY and Path(self.path).exists() and not Path(self.path).is_file():
+        except OSError as error:
+            raise StoreError("store-not-opened", str(error.strerror), file=os.fsdecode(path)) from error
+        if is_special:
             raise StoreError("store-not-opened", "it is no regular file", file=self.path)
         self.settings = settings
         self._closed = False
@@ -62,6 +65,7 @@ class Store:
     def _open(self) -> None:
         settings = self.settings
         self._lock = Lock()
+        self._mark: MarkFile | None = None
         if self._inode is None:
             connection = open_connection(self.path, settings.durability, settings.busy_timeout)
         else:
@@ -71,10 +75,13 @@ class Store:
             self._check_not_emptied(connection)
             self.file, dialect = prepare(connection, self.path, settings.dialect)
             self.dialect = _known_dialect(dialect, self.path)
-            self._mark = None if self.path == MEMORY else _open_mark(self.path)
+            if self.path != MEMORY:
+                self._mark = _open_mark(self.path)
             self._check_mark(connection)
         except BaseException:
             connection.close()
+            if self._mark is not None:
+                self._mark.close()
             raise
         self._bell = Bell(None if self.path == MEMORY else self.path, self._mark or OwnBoard())
         self._reader: apsw.Connection | None = None
@@ -113,6 +120,8 @@ class Store:
 
     def _check_not_emptied(self, connection: apsw.Connection) -> None:
         """Before tables are made: a log of which SQLite reads nothing must not be written over."""
+        if self.path == MEMORY:
+            return
         mark = parse_mark(read_side_file(mark_path(self.path)) or b"")
         with translated(self.path):
             is_empty = connection.execute(statements.ANY_TABLE).fetchone() is None

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pointsman.errors import StoreError
+from pointsman.store import forking
 from pointsman.store.queue import Queue
 from tests.store.failures.processes import Gate, ended_well, fork, put_many, stored
 
@@ -132,6 +135,50 @@ def test_a_queue_in_memory_is_closed_in_the_child() -> None:
         queue.put("parent")
         assert ended_well(fork(use_it))
         assert stored(queue) == ["parent"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_queue_whose_file_is_gone_keeps_no_other_from_going_on_after_a_fork(tmp_path: Path, place: int) -> None:
+    """Whichever of them it is; its own calls fail."""
+    queues = sorted((Queue(tmp_path / f"{each}.db") for each in range(3)), key=lambda queue: id(queue.store))
+    gone = queues.pop(place)
+    Path(gone.store.path).unlink()
+
+    def use_them() -> None:
+        for queue in queues:
+            queue.put("child")
+
+    assert ended_well(fork(use_them))
+    for queue in queues:
+        queue.put("parent")
+        assert stored(queue) == ["child", "parent"]
+        queue.close()
+    with pytest.raises(StoreError):
+        gone.put("lost")
+
+
+def test_a_queue_may_be_opened_by_another_thread_while_the_open_ones_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was open before the fork is closed for it all the same."""
+
+    class Growing(weakref.WeakSet[forking.Forked]):
+        """A set that grows when it is first gone through."""
+
+        grown = False
+
+        def __iter__(self) -> Iterator[forking.Forked]:
+            if not self.grown:
+                self.grown = True
+                raise RuntimeError("Set changed size during iteration")
+            return super().__iter__()
+
+    with Queue(tmp_path / "queue.db") as queue:
+        monkeypatch.setattr(forking, "OPEN", Growing([queue.store]))
+        assert ended_well(fork(lambda: put_many(queue, "child", 5)))
+        put_many(queue, "parent", 5)
+        assert len(set(stored(queue))) == 10
 
 
 def test_children_of_multiprocessing_share_a_queue(tmp_path: Path) -> None:

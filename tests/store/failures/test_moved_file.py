@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from pointsman.errors import StoreError
-from pointsman.store.mark import mark_path, parse_mark
+from pointsman.store.mark import MarkFile, mark_path, parse_mark
 from pointsman.store.queue import Queue
 from tests.store.conftest import Open
 
@@ -208,6 +208,29 @@ def test_a_mark_that_is_a_link_is_refused(path: Path, tmp_path: Path, target: st
     with pytest.raises(StoreError, match="side-file-refused"):
         Queue(path)
     assert (other.read_bytes() if other.exists() else None) == (b"not yours" if target == "a file" else None)
+
+
+def test_a_mark_that_is_a_hard_link_is_refused(path: Path, tmp_path: Path) -> None:
+    """The file of the other name is left as it is."""
+    (tmp_path / "other").write_bytes(b"not yours")
+    mark_path(path).hardlink_to(tmp_path / "other")
+    with pytest.raises(StoreError, match="side-file-refused"):
+        Queue(path)
+    assert (tmp_path / "other").read_bytes() == b"not yours"
+
+
+def test_a_file_that_is_refused_is_not_kept_open(path: Path) -> None:
+    """Whoever tries again and again does not run out of descriptors."""
+    with Queue(path) as queue:
+        queue.put(b"1", "a")
+    mark = MarkFile(path)
+    mark.write(99, 99)
+    mark.close()
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(3):
+        with pytest.raises(StoreError, match="store-lost-tail"):
+            Queue(path)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_a_mark_that_is_a_pipe_is_refused(path: Path) -> None:
