@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from threading import Lock
+from threading import Lock, get_ident
 from typing import Any
 
 import apsw
@@ -86,6 +86,8 @@ class Store:
         self._bell = Bell(None if self.path == MEMORY else self.path, self._mark or OwnBoard())
         self._reader: apsw.Connection | None = None
         self._reading = Lock()
+        self._reads: int | None = None
+        """The thread that reads."""
         # Who does not wait for the disk gains nothing from it.
         has_room = settings.durability == "full" and self.path != MEMORY
         self._room = Room(connection, self.path) if has_room else None
@@ -184,7 +186,11 @@ class Store:
             if self._reader is None:
                 self._reader = self._connect_again()
             Place(self.path).check(self._reader)
-            yield self._reader
+            self._reads = get_ident()
+            try:
+                yield self._reader
+            finally:
+                self._reads = None
 
     def tidy(self) -> None:
         """Prunes a little of what was done long ago, if that is due; what fails is left for the next time."""
@@ -229,9 +235,11 @@ class Store:
 
         SQLite keeps what it has locked in memory: a child that inherited an open file would believe that it holds locks
         which only its parent has, and write into a log that the parent removes. A thread that forks in the middle of a
-        transaction of its own keeps it; the child then has the queue closed.
+        transaction of its own, or while it reads, keeps it; the child then has the queue closed.
         """
         if self._closed or self._to_open or self.path == MEMORY or self.writer.is_led_by_caller:
+            return
+        if self._reads == get_ident():
             return
         with ExitStack() as paused:
             connection = paused.enter_context(self.writer.alone())

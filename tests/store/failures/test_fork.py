@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
 import threading
 import weakref
@@ -121,6 +122,25 @@ def test_a_child_forked_within_a_transaction_has_the_queue_closed(tmp_path: Path
             outbox.put("parent")
             assert ended_well(fork(use_it))
         assert stored(queue) == ["parent"]
+
+
+def test_a_child_forked_by_a_thread_that_reads_has_the_queue_closed(tmp_path: Path) -> None:
+    """The fork does not wait for its own thread, and the parent reads on."""
+
+    def use_it() -> None:
+        with pytest.raises(StoreError) as caught:
+            queue.put("child")
+        assert caught.value.code == "store-closed"
+
+    with Queue(tmp_path / "queue.db") as queue:
+        queue.put("parent")
+        faulthandler.dump_traceback_later(60, exit=True)
+        with queue.store.read() as connection:
+            assert ended_well(fork(use_it))
+            assert list(connection.execute("SELECT count(*) FROM message")) == [(1,)]
+        faulthandler.cancel_dump_traceback_later()
+        assert ended_well(fork(lambda: put_many(queue, "child", 1)))
+        assert stored(queue) == ["parent", "child 0"]
 
 
 def test_a_queue_in_memory_is_closed_in_the_child() -> None:
