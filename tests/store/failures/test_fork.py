@@ -13,6 +13,7 @@ import pytest
 
 from pointsman.errors import StoreError
 from pointsman.store import forking
+from pointsman.store.doctor.wal import read_log
 from pointsman.store.queue import Queue
 from tests.store.failures.processes import Gate, ended_well, fork, put_many, stored
 
@@ -199,6 +200,61 @@ def test_a_queue_may_be_opened_by_another_thread_while_the_open_ones_are_listed(
         assert ended_well(fork(lambda: put_many(queue, "child", 5)))
         put_many(queue, "parent", 5)
         assert len(set(stored(queue))) == 10
+
+
+def test_a_child_has_nothing_of_the_database_open_until_it_uses_it(tmp_path: Path) -> None:
+    """Neither the connection that writes nor the one that reads: to close one would end locks of its parent."""
+    path = tmp_path / "queue.db"
+
+    def open_files() -> set[str]:
+        links = [each for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
+        return {str(each.readlink()) for each in links} & {f"{path}{suffix}" for suffix in ("", "-wal", "-shm")}
+
+    def look() -> None:
+        assert not open_files()
+        queue.put("child")
+        assert open_files()
+
+    with Queue(path) as queue:
+        queue.put("parent")
+        assert queue.size().ready == 1
+        assert ended_well(fork(look))
+        assert stored(queue) == ["parent", "child"]
+
+
+def test_room_in_the_log_is_made_after_a_fork_too(tmp_path: Path) -> None:
+    """By the new connection of the parent, before it writes."""
+    path = tmp_path / "queue.db"
+    with Queue(path) as queue:
+        assert ended_well(fork(lambda: None))
+        for _ in range(20):
+            queue.put(b"x", "orders.books")
+        log = read_log(Path(f"{path}-wal"), 4096)
+        assert log is not None
+        assert Path(f"{path}-wal").stat().st_size > 32 + log.last * (24 + 4096)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_file_that_was_replaced_is_not_taken_for_the_old_one_after_a_fork(tmp_path: Path) -> None:
+    """By neither side: what they would put there is another queue's."""
+    path = tmp_path / "queue.db"
+
+    def use_it() -> None:
+        with pytest.raises(StoreError, match="store-moved"):
+            queue.put("child")
+
+    with Queue(path) as queue:
+        queue.put("one")
+        with Queue(tmp_path / "other.db"):
+            pass
+        (tmp_path / "other.db").rename(path)
+        assert ended_well(fork(use_it))
+        with pytest.raises(StoreError):
+            queue.put("parent")
+    for beside in ("-mark", "-wal", "-shm"):
+        Path(f"{path}{beside}").unlink(missing_ok=True)
+    with Queue(path) as other:
+        assert stored(other) == []
 
 
 def test_children_of_multiprocessing_share_a_queue(tmp_path: Path) -> None:
