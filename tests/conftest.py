@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +27,15 @@ settings.register_profile(
     suppress_health_check=list(HealthCheck),
 )
 settings.load_profile(os.environ.get("POINTSMAN_HYPOTHESIS", "default"))
+
+
+@pytest.fixture(autouse=True)
+def no_queue_is_left_in_the_working_directory() -> Iterator[None]:
+    """A test makes its queues in ``tmp_path``; every queue has a mark beside it."""
+    folder = Path.cwd()
+    before = set(folder.glob("*-mark"))
+    yield
+    assert set(folder.glob("*-mark")) <= before
 
 
 @pytest.fixture(scope="session")

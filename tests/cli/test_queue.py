@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from pointsman import Queue
 from pointsman.cli.queue_receipt import Receipt, parse_receipt
 from pointsman.cli.queue_show import start_of, visible
+from pointsman.cli.queue_take import pop
 from pointsman.errors import InputError
 from tests.cli.test_command_line import POINTSMAN, run
 
@@ -462,6 +463,39 @@ def test_a_number_beyond_64_bits_is_a_mistake_and_no_traceback(filled: Path, arg
     assert (result.returncode, result.stdout) == (2, b"")
     assert b"Traceback" not in result.stderr
     assert b"error" in result.stderr
+
+
+def test_a_file_of_the_name_that_sqlite_takes_for_memory_is_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was put there can be taken by the next command."""
+    monkeypatch.chdir(tmp_path)
+    assert queue_command("put", ":memory:", "a", "x").returncode == 0
+    assert queue_command("pop", ":memory:").stdout == b"x"
+
+
+def test_an_id_that_is_told_back_changes_no_terminal(file: Path) -> None:
+    """Whoever gave it."""
+    assert queue_command("put", file, "a", "x", "--id", "evil\x07").stdout == b"evil\\x07\n"
+    result = queue_command("requeue", file, "evil\x07")
+    assert (result.returncode, result.stderr) == (1, b"evil\\x07: no dead letter has this id\n")
+
+
+def test_messages_whose_lease_ran_out_before_they_were_printed_are_told_of(
+    filled: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """They come again, so it does not end as if all was well."""
+    monkeypatch.setattr(Queue, "ack_many", lambda *_: 0)
+    assert pop(filled, count=2) == 1
+    assert b"2 leases ran out before the messages were printed" in capsysbinary.readouterr().err
+
+
+def test_tail_refuses_a_wildcard_of_another_dialect(filled: Path) -> None:
+    """As pop and peek do: it would show nothing, and say nothing."""
+    for command in ("tail", "peek", "pop"):
+        result = queue_command(command, filled, "orders.>")
+        assert (result.returncode, result.stdout) == (2, b"")
+        assert b"foreign-wildcard" in result.stderr
 
 
 def test_a_message_that_was_put_before_is_told_of(file: Path, tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ def is_subject(text: str, dialect: str) -> bool:
     return True
 
 
-def is_pattern(text: str, dialect: str) -> bool:
-    """Whether the dialect allows the text as a pattern."""
+def is_pattern(text: str, dialect: str | None) -> bool:
+    """Whether the dialect, or none that was chosen, allows the text as a pattern."""
     try:
         Pattern(text, dialect)
     except PatternError:

@@ -84,11 +84,13 @@ class TestOtherAnswers(MatchingBehaviour):
         return answers
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_pattern_is_invalid_exactly_when_pattern_says_so(dialect: str) -> None:
-    """Whatever the text; and the failures have the same error at their position."""
+@pytest.mark.parametrize("dialect", [*DIALECTS, None])
+def test_a_pattern_is_invalid_exactly_when_pattern_says_so(dialect: str | None) -> None:
+    """Whatever the text, also where no dialect was chosen; and the failures have the same error at their position."""
+    signs = st.text("ab.*#>+/ \té\0ZatopskzATO", max_size=8)
+    tokens = st.lists(st.sampled_from(["a", "*", "**", "***", "#", "+", "+#", ">", ".", "/", "", "é"]), max_size=6)
 
-    @given(st.lists(st.text("ab.*#>+/ \té\0ZatopskzATO", max_size=8), max_size=6))
+    @given(st.lists(signs | tokens.map(".".join) | tokens.map("".join) | tokens.map("/".join), max_size=6))
     def check(texts: list[str]) -> None:
         invalid = [place for place, text in enumerate(texts) if not is_pattern(text, dialect)]
         try:
@@ -112,6 +114,25 @@ def test_every_invalid_pattern_is_reported_with_its_position() -> None:
         CompiledIndex.build(column)
     assert [place for place, _ in caught.value.failures] == [0, 2, 3]
     assert CompiledIndex.build(column, skip_invalid=True).match(["b"]).to_pylist() == [[4]]
+
+
+def test_a_wildcard_of_another_dialect_is_invalid_unless_the_dialect_was_chosen() -> None:
+    """With its position; in several dialects it is the dialect None that nobody chose."""
+    column = pa.array(["x", "orders.>", "orders.#", "plant/+", "a.**", "a.#1"]).slice(1)
+    with pytest.raises(InvalidPatternsError, match=r"foreign-wildcard.*pattern 1: '#' is a wildcard in amqp") as caught:
+        CompiledIndex.build(column)
+    assert [(place, failure.code, failure.column) for place, failure in caught.value.failures] == [
+        (1, "foreign-wildcard", 8),
+        (2, "foreign-wildcard", 7),
+        (3, "foreign-wildcard", 3),
+    ]
+    assert CompiledIndex.build(column, "nats").match(["orders.#"]).to_pylist() == [[0, 1]]
+    assert CompiledIndex.build({"nats": column}).match(["orders.#"]).to_pylist() == [[0, 1]]
+    assert CompiledIndex.build(column, skip_invalid=True).match(["orders.#", "a.**"]).to_pylist() == [[0], []]
+    mixed = CompiledIndex.build({None: ["a.*"], "nats": ["a.#"]})
+    assert mixed.match(["a.#", "a.b"]).to_pylist() == [[0, 1], [0]]
+    with pytest.raises(InvalidPatternsError, match="pattern 1:"):
+        CompiledIndex.build({"nats": ["a.#"], None: ["a.#"]})
 
 
 def test_all_kinds_of_columns_of_text_are_read_alike() -> None:

@@ -252,6 +252,23 @@ def test_every_invalid_pattern_is_named_with_its_row_and_its_subscription(spark:
     assert [(row, failure.text) for row, failure in caught.value.failures] == [(1, "#/a"), (2, "a.>.b")]
 
 
+def test_a_wildcard_of_another_dialect_is_an_error_unless_the_dialect_was_chosen(spark: SparkSession) -> None:
+    """By the row or by the call; also after the same subscriptions were compiled for a call that chose it."""
+    rows_of = [("chosen", "a.#", "nats"), ("not", "a.#", None)]
+    table = spark.createDataFrame(rows_of, "subscription_id string, pattern string, dialect string")
+    assert rows(resolve(sent(spark, "a.#"), table, "nats")) == {("a.#", "chosen"): 1, ("a.#", "not"): 1}
+    with pytest.raises(InvalidPatternsError) as caught:
+        resolve(sent(spark, "a.#"), table)
+    assert [(row, failure.code) for row, failure in caught.value.failures] == [(1, "foreign-wildcard")]
+    assert "of subscription 'not'" in caught.value.problem
+    mixed = spark.createDataFrame([*rows_of[:1], ("not", "a.*", None)], table.schema)
+    assert rows(resolve(sent(spark, "a.#", "a.b"), mixed)) == {
+        ("a.#", "chosen"): 1,
+        ("a.#", "not"): 1,
+        ("a.b", "not"): 1,
+    }
+
+
 @pytest.mark.parametrize(
     ("messages", "subscriptions", "dialect", "error"),
     [

@@ -101,9 +101,10 @@ def test_the_same_subscriptions_are_one_version_in_any_order(spark: SparkSession
     others = [
         compile_subscriptions(other, folder=tmp_path),
         compile_subscriptions(first, "amqp", folder=tmp_path),
+        compile_subscriptions(first, "nats", folder=tmp_path),
         compile_subscriptions(first, mode="partitioned", shards=2, folder=tmp_path),
     ]
-    assert len({each.version for each in (one, *others)}) == 4
+    assert len({each.version for each in (one, *others)}) == 5
     assert str(one).startswith("broadcast: the index has about 0.0 MB, of 1,073.7 MB for each host (2 subscriptions")
     assert str(others[-1]).startswith("partitioned: as asked for (2 subscriptions, 2 shards")
 
@@ -132,6 +133,7 @@ def test_the_mode_goes_by_what_a_host_should_hold(
     ("row", "code", "says"),
     [
         (("bad", "a..b", None), "empty-token", "of subscription 'bad': token 2 of the nats pattern is empty"),
+        (("bad", "a.#", None), "foreign-wildcard", "of subscription 'bad': '#' is a wildcard in amqp"),
         (("bad", None, "{}"), "bad-subscription", "subscription 'bad': condition: the condition: a condition has one"),
         (("bad", None, None), "bad-subscription", "subscription 'bad': it has neither a pattern nor a condition"),
     ],

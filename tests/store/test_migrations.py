@@ -14,6 +14,8 @@ from pointsman.store.queue import Queue
 from tests.store.conftest import Open
 
 STEP = "ALTER TABLE message ADD COLUMN colour TEXT; CREATE TABLE extra (number INTEGER); INSERT INTO extra VALUES (1)"
+UNDONE = "CREATE UNIQUE INDEX once ON extra (number); INSERT OR ROLLBACK INTO extra VALUES (1)"
+"""Fails, and SQLite itself undoes the whole transaction, as it does when the disk is full."""
 FAILING = "CREATE TABLE extra (number INTEGER); INSERT INTO nowhere VALUES (1)"
 
 
@@ -181,3 +183,18 @@ def test_a_file_of_version_4_loses_the_rows_of_ended_subscriptions_and_no_other(
         assert queue.retry("one")
         assert queue.size("").ready == 1
     assert looked_at(older, "SELECT id FROM subscription ORDER BY id") == [(0,), (1,), (4,)]
+
+
+def test_what_went_wrong_with_an_older_file_is_said_also_if_sqlite_has_undone_it(
+    older: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not that there is nothing to undo."""
+    monkeypatch.setattr(schema, "STEPS", (*schema.STEPS, f"{STEP}; {UNDONE}"))
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
+    with pytest.raises(StoreError) as caught:
+        Queue(older)
+    assert caught.value.code == "store-failed"
+    assert "UNIQUE constraint failed" in caught.value.problem
+    monkeypatch.undo()
+    with Queue(older) as queue:
+        assert [message.id for message in queue.messages()] == ["one"]

@@ -24,6 +24,7 @@ from pointsman.subscriptions.importing import Imported
 from pointsman.subscriptions.json_lines import MAXIMUM_LINE, read_line
 from pointsman.subscriptions.limits import LIMITS, Limits
 from pointsman.subscriptions.model import WildcardSubscription
+from pointsman.subscriptions.parquet import SCHEMA
 from pointsman.subscriptions.registry import Registry
 from pointsman.subscriptions.writing import write_subscription
 from tests.subscriptions.found import check_consistent, found_by_gates, stored
@@ -97,6 +98,39 @@ def test_what_is_imported_is_what_the_long_way_imports(
         known = [EVERYTHING[0], *many]
         expected = {each.id for each in known if each.is_live(NOW) and each.matches(subject, pairs)}
         assert set(found_by_gates(registry, subject, pairs, NOW)) == expected
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_a_wildcard_of_another_dialect_is_refused_unless_the_line_names_its_dialect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """By compiled code as by the long way, with its place."""
+    for dialect, says in (("nats", None), (None, "'#' is a wildcard in amqp")):
+        entries = [GOOD, {**GOOD, "id": "b", "pattern": "orders.#", "dialect": dialect}]
+        path = tmp_path / f"x.{form}"
+        if form == "jsonl":
+            path.write_text("".join(f"{json.dumps(each)}\n" for each in entries))
+        else:
+            pq.write_table(pa.Table.from_pylist(entries, SCHEMA), path)
+        slow, quick = both_ways(path, monkeypatch)
+        assert slow == quick
+        assert (slow["line"], says in slow["problem"]) == (2, True) if says else len(slow) == 2
+
+
+def test_a_pattern_counts_once_whether_or_not_its_usual_dialect_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has it is found until the last of them is deleted."""
+    entries = [{**GOOD, "id": id, **named} for id, named in (("a", {}), ("b", {"dialect": "nats"}), ("c", {}))]
+    (tmp_path / "x.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in entries))
+    monkeypatch.setattr(files, "LARGE", 0)
+    with Queue(":memory:") as queue:
+        registry = Registry(queue.store)
+        import_file(registry, tmp_path / "x.jsonl")
+        check_consistent(registry)
+        assert registry.delete("a")
+        assert registry.delete("b")
+        assert found_by_gates(registry, "orders.new", {}, NOW) == ["c"]
 
 
 @st.composite

@@ -176,6 +176,16 @@ def test_what_cannot_be_used_is_refused_by_its_row(table: pa.Table, code: str, s
     assert (caught.value.code, says in caught.value.problem) == (code, True), caught.value.problem
 
 
+def test_a_wildcard_of_another_dialect_is_refused_by_its_row_unless_the_dialect_was_chosen() -> None:
+    """By the row itself, or by the call for all rows."""
+    table = pa.table({"pattern": ["a.*", "a.#", "a.#"], "dialect": pa.array([None, "nats", None])})
+    with pytest.raises(InvalidPatternsError) as caught:
+        SubscriptionIndex.build(table)
+    assert [(row, failure.code) for row, failure in caught.value.failures] == [(2, "foreign-wildcard")]
+    assert pairs(SubscriptionIndex.build(table.slice(0, 2)), ["a.#"], None) == [(0, 0), (0, 1)]
+    assert pairs(SubscriptionIndex.build(table, "nats"), ["a.#"], None) == [(0, 0), (0, 1), (0, 2)]
+
+
 def test_what_is_not_enabled_is_not_looked_at() -> None:
     """Nothing of it can be wrong; its position stays."""
     table = pa.table({"pattern": ["a..", "a"], "condition": ["{", None], "enabled": [False, None]})

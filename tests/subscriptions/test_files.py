@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from pointsman.conditions import AllOf, Matcher, NumberComparison
 from pointsman.errors import InputError, StoreError
+from pointsman.patterns.pattern import Pattern
 from pointsman.store.queue import Queue
 from pointsman.subscriptions import condition_texts, exporting, parquet
 from pointsman.subscriptions.files import export_file, import_file
@@ -45,6 +46,7 @@ def test_a_subscription_comes_back_from_its_data(subscription: WildcardSubscript
         ({"colour": "red"}, "colour", "no such field"),
         ({"pattern": "a..b"}, "pattern", "empty"),
         ({"pattern": 5}, "pattern", "int"),
+        ({"pattern": "orders.#"}, "pattern", "'#' is a wildcard in amqp"),
         ({"dialect": "pigeon"}, "dialect", "pigeon"),
         ({"dialect": 5}, "dialect", "int"),
         ({"condition": {"and": [{"key": 5, "pattern": "a"}]}}, "condition", "and[0].key"),
@@ -124,6 +126,23 @@ def test_any_text_can_be_exported(registry: Registry, tmp_path: Path, text: str)
             copy = Registry(other.store)
             import_file(copy, tmp_path / name)
             assert stored(copy) == many
+
+
+def test_a_pattern_with_a_sign_of_another_dialect_is_exported_with_its_own(registry: Registry, tmp_path: Path) -> None:
+    """As it was chosen, so that it can be imported again."""
+    many = [
+        WildcardSubscription(f"{number}", "o", ("d",), Pattern(text, "nats"))
+        for number, text in enumerate(["a.#", "plant/+", "a.**", "a.>"])
+    ]
+    registry.import_many(many)
+    for name in ("all.jsonl", "all.parquet"):
+        export_file(registry, tmp_path / name)
+        with Queue(":memory:") as other:
+            copy = Registry(other.store)
+            import_file(copy, tmp_path / name)
+            assert stored(copy) == many
+    assert [read_subscription(write_subscription(each)) for each in many] == many
+    assert '"dialect"' not in (tmp_path / "all.jsonl").read_text().splitlines()[-1]
 
 
 def test_an_empty_registry_makes_an_empty_file(registry: Registry, tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def tail(
 
     The last 10, or --count; with --from, all from there on; with --follow, those that are put from now on.
     """
+    from pointsman.patterns.foreign import check_wildcards
     from pointsman.patterns.pattern import Pattern
     from pointsman.store.draft import check_number
 
@@ -52,6 +53,8 @@ def tail(
     table = Table(MESSAGE_COLUMNS, head=False)
     with open_queue(file) as queue, _until_nobody_reads():
         asked = None if pattern is None else Pattern(pattern, queue.store.dialect)
+        if pattern is not None:
+            check_wildcards(pattern, queue.store.dialect, chosen=False)
         for page in _pages(queue, asked, start, count, follow=follow):
             if json:
                 write_lines(map(message_data, page))

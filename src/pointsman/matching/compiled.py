@@ -19,6 +19,7 @@ from pointsman.matching.invalid import InvalidPatternsError, failure_of
 from pointsman.matching.part import Findings, Part, classify, merged
 from pointsman.matching.storage import Arrays, open_arrays, save_arrays
 from pointsman.patterns import find_dialect
+from pointsman.patterns.dialect import NATS
 
 KIND = "subjects"
 ROWS_AT_ONCE = 1 << 16
@@ -56,8 +57,8 @@ class CompiledIndex:
     @classmethod
     def build(
         cls,
-        patterns: Column | Mapping[str, Column],
-        dialect: str = "nats",
+        patterns: Column | Mapping[str | None, Column],
+        dialect: str | None = None,
         ids: Column | None = None,
         *,
         skip_invalid: bool = False,
@@ -65,31 +66,33 @@ class CompiledIndex:
         """The index of these patterns.
 
         ``patterns`` is a column, or one for each dialect. What a match gives is the position of a pattern (counted on
-        from dialect to dialect), or the element of ``ids`` at that position. Raises ``InvalidPatternsError``, which
+        from dialect to dialect), or the element of ``ids`` at that position. The dialect None is ``nats`` that nobody
+        chose: a pattern with a wildcard of another dialect is invalid then. Raises ``InvalidPatternsError``, which
         names every invalid pattern with its position; with ``skip_invalid`` those are left out instead.
         """
         announce()
-        columns = dict(patterns) if isinstance(patterns, Mapping) else {dialect: patterns}
+        columns: dict[str | None, Column] = dict(patterns) if isinstance(patterns, Mapping) else {dialect: patterns}
         parts: list[Part] = []
         failures: list[tuple[int, PatternError]] = []
         first = 0
         # A number nobody knows beforehand, so that nobody can choose tokens that collide.
         seed = secrets.randbits(64)
         for name, column in columns.items():
-            chosen = find_dialect(name)
+            given = None if name is None else find_dialect(name)
+            chosen = given or NATS
             written = texts(plain(as_array(column)))
             rows = written.folded() if chosen.ignores_case else written
-            kinds = classify(rows, chosen)
+            kinds = classify(rows, given)
             invalid = np.flatnonzero(kinds == kernel_text.INVALID).tolist()
-            failures += [(first + row, failure_of(written, row, chosen)) for row in invalid]
+            failures += [(first + row, failure_of(written, row, given)) for row in invalid]
             parts.append(Part.build(chosen, rows, kinds, first, seed))
             first += len(rows)
         if failures and not skip_invalid:
             raise InvalidPatternsError(failures)
-        given = None if ids is None else one_array(ids)
-        if given is not None and len(given) != first:
-            raise PatternError("bad-ids", f"there are {first} patterns and {len(given)} ids")
-        return cls(parts, first, given)
+        named = None if ids is None else one_array(ids)
+        if named is not None and len(named) != first:
+            raise PatternError("bad-ids", f"there are {first} patterns and {len(named)} ids")
+        return cls(parts, first, named)
 
     def __len__(self) -> int:
         """The number of patterns, invalid ones that were skipped included."""

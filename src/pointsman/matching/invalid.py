@@ -18,8 +18,8 @@ class InvalidPatternsError(PatternError):
         super().__init__(first.code, problem, text=first.text, column=first.column)
 
 
-def failure_of(rows: Texts, row: int, dialect: Dialect) -> PatternError:
-    """Why the pattern in this row is invalid, in the words of ``Pattern`` itself."""
+def failure_of(rows: Texts, row: int, dialect: Dialect | None) -> PatternError:
+    """Why the pattern in this row is invalid, in the words of ``Pattern`` itself; no dialect is one not chosen."""
     if not rows.present[row]:
         return PatternError("not-text", "it is null")
     try:

@@ -161,3 +161,37 @@ def classify_patterns(data, offsets, dialect):
         else:
             found[index] = zato_pattern(data, start, stop)
     return found
+
+
+@njit(cache=True, nogil=True)
+def stands_alone(data, start, stop, first, last, separator):
+    """Whether what stands from ``first`` to ``last`` is a whole token of the text, whose tokens are so separated."""
+    return (first == start or data[first - 1] == separator) and (last == stop or data[last] == separator)
+
+
+@njit(cache=True, nogil=True)
+def foreign_in_nats(data, start, stop):
+    """Whether a text has a wildcard of another dialect as a token, which is a literal in NATS."""
+    for place in range(start, stop):
+        byte = data[place]
+        if byte > PLUS:
+            # As most are, so that it takes one question.
+            continue
+        end = place + 1
+        if byte == HASH or byte == PLUS:
+            dots = stands_alone(data, start, stop, place, end, DOT)
+            if dots or stands_alone(data, start, stop, place, end, SLASH):
+                return True
+            continue
+        is_double = byte == STAR and end < stop and data[end] == STAR
+        if is_double and stands_alone(data, start, stop, place, end + 1, DOT):
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def mark_foreign(data, offsets, kinds):
+    """Makes the NATS patterns with a wildcard of another dialect INVALID."""
+    for index in range(len(offsets) - 1):
+        if kinds[index] == TRIE and foreign_in_nats(data, offsets[index], offsets[index + 1]):
+            kinds[index] = INVALID

@@ -14,6 +14,7 @@ from pointsman.matching.columns import Texts, texts
 from pointsman.matching.crossing import GlobTable
 from pointsman.matching.storage import Arrays
 from pointsman.patterns import Dialect, Pattern, Subject
+from pointsman.patterns.dialect import NATS
 
 CODES = {"nats": kernel_text.NATS, "amqp": kernel_text.AMQP, "zato": kernel_text.ZATO, "mqtt": kernel_text.MQTT}
 VOCABULARY = ("slots", "token_offsets", "token_words", "token_bytes")
@@ -120,9 +121,14 @@ class Part:
         }
 
 
-def classify(rows: Texts, dialect: Dialect) -> npt.NDArray[np.uint8]:
-    """What each pattern is; nulls are invalid. ``rows`` must be folded."""
-    kinds: npt.NDArray[Any] = kernel_text.classify_patterns(rows.data, rows.offsets, CODES[dialect.name])
+def classify(rows: Texts, dialect: Dialect | None) -> npt.NDArray[np.uint8]:
+    """What each pattern is; nulls are invalid. ``rows`` must be folded.
+
+    Without a dialect it is ``nats``, and patterns with a wildcard of another dialect are invalid too.
+    """
+    kinds: npt.NDArray[Any] = kernel_text.classify_patterns(rows.data, rows.offsets, CODES[(dialect or NATS).name])
+    if dialect is None:
+        kernel_text.mark_foreign(rows.data, rows.offsets, kinds)
     kinds[~rows.present] = kernel_text.INVALID
     return kinds
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import cache
 from typing import NamedTuple
 
 from pointsman.errors import PatternError
@@ -45,6 +46,15 @@ def find_foreign_wildcard(text: str, dialect: Dialect) -> ForeignWildcard | None
                 return ForeignWildcard(token, column, other.name, problem)
             column += len(token) + 1
     return None
+
+
+@cache
+def foreign_signs(dialect: Dialect) -> frozenset[str]:
+    """The wildcards of other dialects that are literals in this one."""
+    return frozenset(sign for other in DIALECTS.values() for sign in (other.one, other.many)) - {
+        dialect.one,
+        dialect.many,
+    }
 
 
 def check_wildcards(text: str, dialect: Dialect, *, chosen: bool) -> None:

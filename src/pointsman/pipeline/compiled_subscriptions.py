@@ -100,7 +100,7 @@ class CompiledSubscriptions:
 
 def compile_subscriptions(
     subscriptions: DataFrame,
-    dialect: str = "nats",
+    dialect: str | None = None,
     *,
     mode: Mode = "auto",
     shards: int | None = None,
@@ -110,11 +110,13 @@ def compile_subscriptions(
     """The subscriptions of a DataFrame as they are now, compiled for ``resolve``.
 
     It needs ``subscription_id`` (or ``id``), of any type, and any of ``pattern`` and ``dialect``, ``condition`` (JSON
-    text) or ``includes`` and ``excludes``, ``enabled``, ``expires`` (seconds since 1970, or a timestamp). ``mode``:
-    "broadcast" has the whole index on each host, "partitioned" sends messages to ``shards``, and "auto" chooses by the
-    estimated bytes of the index, of which a host should hold ``worker_bytes`` at the most. Tables of more than
-    ``HERE`` are compiled by the workers. The same subscriptions in the same way are compiled once for a folder, which
-    is that of the files that Spark ships unless one is given; it must be one of the driver's host.
+    text) or ``includes`` and ``excludes``, ``enabled``, ``expires`` (seconds since 1970, or a timestamp).
+
+    ``dialect`` is for patterns whose own is null; without either it is ``nats``, and a wildcard of another dialect is
+    an error. ``mode``: "broadcast" has the whole index on each host, "partitioned" sends messages to ``shards``, and
+    "auto" chooses by the estimated bytes of the index, of which a host should hold ``worker_bytes`` at the most. Tables
+    of more than ``HERE`` are compiled by the workers. The same subscriptions in the same way are compiled once for a
+    folder, which is that of the files that Spark ships unless one is given; it must be one of the driver's host.
 
     Raises ``InputError``: ``bad-usage`` for columns and arguments that cannot be used, ``bad-subscription`` for a
     subscription that cannot; ``PatternError``. Then nothing is left. Safe between threads.
@@ -127,7 +129,7 @@ def compile_subscriptions(
     weighed = weigh(rows)
     way = choose_way(weighed, mode, shards, worker_bytes)
     place = Path(folder) if folder is not None else Path(SparkFiles.getRootDirectory())
-    version = f"{weighed.digest}-{dialect}-{way.mode[0]}{way.parts}"
+    version = f"{weighed.digest}-{dialect or 'default'}-{way.mode[0]}{way.parts}"
     with _compiling:
         if _manifest(place, version).exists():
             found = CompiledSubscriptions.open(place, version)
@@ -155,7 +157,7 @@ def choose_way(weighed: Weighed, mode: Mode, shards: int | None, worker_bytes: i
 
 
 def _compiled(
-    rows: DataFrame, dialect: str, weighed: Weighed, way: Way, folder: Path, version: str
+    rows: DataFrame, dialect: str | None, weighed: Weighed, way: Way, folder: Path, version: str
 ) -> CompiledSubscriptions:
     from pyspark.sql import functions as sf
 

@@ -26,7 +26,7 @@ MOST_IDS = 1 << 20
 _shipping = Lock()
 
 
-def ship(context: SparkContext, subscriptions: pa.Table, dialect: str) -> str:
+def ship(context: SparkContext, subscriptions: pa.Table, dialect: str | None) -> str:
     """The name under which every worker finds the index of these subscriptions, ``SparkFiles.get(name)``.
 
     The table has the columns ``subscription_id`` and ``pattern`` and may have ``dialect``. The name comes from the
@@ -81,18 +81,19 @@ def lists(index: CompiledIndex | RememberingIndex, columns: Iterator[pa.Array[An
             rows = max(1, min(fitting, 8 * rows, MOST_ROWS))
 
 
-def _digest(subscriptions: pa.Table, dialect: str) -> str:
+def _digest(subscriptions: pa.Table, dialect: str | None) -> str:
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, subscriptions.schema) as writer:
         writer.write_table(subscriptions.combine_chunks())
     digest = hashlib.sha256(sink.getvalue())
-    digest.update(dialect.encode())
+    # Patterns that were compiled because their dialect was chosen are not to be found where it was not.
+    digest.update((dialect or "").encode())
     return digest.hexdigest()[:32]
 
 
-def _compile(subscriptions: pa.Table, dialect: str) -> CompiledIndex:
+def _compile(subscriptions: pa.Table, dialect: str | None) -> CompiledIndex:
     import pyarrow as pa
 
     from pointsman.matching.compiled import CompiledIndex
@@ -113,15 +114,19 @@ def _compile(subscriptions: pa.Table, dialect: str) -> CompiledIndex:
         raise InvalidPatternsError(sorted(failures, key=lambda failure: failure[0])) from None
 
 
-def _rows_by_dialect(subscriptions: pa.Table, dialect: str) -> dict[str, pa.Array[Any]]:
-    """The numbers of the rows whose patterns are of each dialect."""
+def _rows_by_dialect(subscriptions: pa.Table, dialect: str | None) -> dict[str | None, pa.Array[Any]]:
+    """The numbers of the rows whose patterns are of each dialect; None is one that nobody chose."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if "dialect" not in subscriptions.column_names or not len(subscriptions):
         return {dialect: pa.array(range(len(subscriptions)), pa.int64())}
-    names = subscriptions["dialect"].combine_chunks().fill_null(dialect)
-    return {name: pc.indices_nonzero(pc.equal(names, name)) for name in names.unique().to_pylist()}
+    names = subscriptions["dialect"].combine_chunks()
+    chosen = names if dialect is None else names.fill_null(dialect)
+    return {
+        name: pc.indices_nonzero(chosen.is_null() if name is None else pc.equal(chosen, name))
+        for name in chosen.unique().to_pylist()
+    }
 
 
 def _warm(path: Path) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def resolve(
-    messages: DataFrame, to: DataFrame | CompiledSubscriptions | RoutingTable, dialect: str = "nats", **how: Any
+    messages: DataFrame, to: DataFrame | CompiledSubscriptions | RoutingTable, dialect: str | None = None, **how: Any
 ) -> DataFrame:
     """The messages and whom they reach: the subscriptions of a DataFrame, or the routes of a table.
 
@@ -38,15 +38,16 @@ def resolve(
     return resolve_subscriptions(messages, to, dialect)
 
 
-def resolve_subscriptions(messages: DataFrame, subscriptions: DataFrame, dialect: str = "nats") -> DataFrame:
+def resolve_subscriptions(messages: DataFrame, subscriptions: DataFrame, dialect: str | None = None) -> DataFrame:
     """One row for each message and each subscription whose pattern matches its subject, as ``Pattern.matches`` says.
 
     ``messages`` needs the text column ``subject``; it may be a batch or a stream, and nothing of it is computed here.
-    ``subscriptions`` needs ``subscription_id``, of any type, and the text column ``pattern``; a column ``dialect``
-    says in which dialect a pattern is written, where it is not null, and else ``dialect`` does. Out come the columns
-    of the message as they are and ``subscription_id``. A subscription of several rows, or of one row twice, gives a
-    row for each of them that matches. Messages whose subject is null, or invalid in every dialect used, give no rows;
-    setting them aside is not built yet.
+    ``subscriptions`` needs ``subscription_id``, of any type, and the text column ``pattern``; a column ``dialect`` says
+    in which dialect a pattern is written, where it is not null, and else ``dialect`` does; without either it is
+    ``nats``, and a wildcard of another dialect makes the pattern invalid. Out come the columns of the message as they
+    are and ``subscription_id``. A subscription of several rows, or of one row twice, gives a row for each of them that
+    matches. Messages whose subject is null, or invalid in every dialect used, give no rows; setting them aside is not
+    built yet.
 
     The subscriptions are collected and compiled now: a stream goes on with what they were at this moment. On a cluster
     this package must be installed on every host. Safe between threads.

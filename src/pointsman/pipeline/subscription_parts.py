@@ -20,14 +20,14 @@ CHUNK = 1 << 24
 BUILT = "part int, data binary, problem string"
 
 
-def compile_here(rows: DataFrame, dialect: str, path: Path) -> None:
+def compile_here(rows: DataFrame, dialect: str | None, path: Path) -> None:
     """Collects the rows and writes their index. Raises as ``raise_problem``."""
     problem = _compile(rows.toArrow(), dialect, path)
     if problem is not None:
         raise_problem(problem)
 
 
-def compile_on_workers(rows: DataFrame, dialect: str, paths: Mapping[int, Path]) -> set[int]:
+def compile_on_workers(rows: DataFrame, dialect: str | None, paths: Mapping[int, Path]) -> set[int]:
     """Writes an index for each part: the rows whose column ``PART`` has its number. A task compiles a part.
 
     The files come to the driver piece by piece, so that it never holds one of them. Returns the parts that have rows;
@@ -61,7 +61,7 @@ def compile_on_workers(rows: DataFrame, dialect: str, paths: Mapping[int, Path])
     return written
 
 
-def part_rows(batches: Iterator[Any], dialect: str) -> Iterator[Any]:
+def part_rows(batches: Iterator[Any], dialect: str | None) -> Iterator[Any]:
     """The index of the rows of one part, as rows of ``BUILT``; or what is wrong with them."""
     import pyarrow as pa
 
@@ -86,7 +86,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
             yield piece
 
 
-def _compile(table: Any, dialect: str, path: Path) -> str | None:
+def _compile(table: Any, dialect: str | None, path: Path) -> str | None:
     """Writes the index of a table; or says, as JSON, what is wrong with which subscription."""
     from pointsman.matching.invalid import InvalidPatternsError
     from pointsman.subscriptions.columns import SubscriptionIndex

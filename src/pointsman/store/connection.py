@@ -15,6 +15,7 @@ from pointsman.errors import StoreError
 from pointsman.store import schema, statements
 
 MEMORY = ":memory:"
+HAS_MOVED = apsw.SQLITE_FCNTL_HAS_MOVED
 MOVED = "the file was deleted, moved or replaced while it was open"
 
 
@@ -79,12 +80,19 @@ def open_connection(path: str, durability: str, busy_timeout: float, *, new: boo
     return connection
 
 
-def check_place(connection: apsw.Connection, path: str) -> None:
-    """Raises ``StoreError`` (``store-moved``) if the file that is open is no longer the one of its path."""
-    answer = array("i", [0])
-    connection.file_control("main", apsw.SQLITE_FCNTL_HAS_MOVED, answer.buffer_info()[0])
-    if answer[0]:
-        raise StoreError("store-moved", MOVED, file=path)
+class Place:
+    """Where a file was opened. Not safe between threads."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._answer = array("i", [0])
+        self._address = self._answer.buffer_info()[0]
+
+    def check(self, connection: apsw.Connection) -> None:
+        """Raises ``StoreError`` (``store-moved``) if the file that is open is no longer the one of its path."""
+        connection.file_control("main", HAS_MOVED, self._address)
+        if self._answer[0]:
+            raise StoreError("store-moved", MOVED, file=self._path)
 
 
 def _set_up(connection: apsw.Connection, busy_timeout: float) -> None:
@@ -114,7 +122,9 @@ def prepare(connection: apsw.Connection, path: str, dialect: str | None) -> Iden
             try:
                 _migrate(connection, path, dialect)
             except BaseException:
-                connection.execute(statements.ROLLBACK)
+                # SQLite itself has undone it when the disk is full.
+                if connection.in_transaction:
+                    connection.execute(statements.ROLLBACK)
                 raise
             connection.execute(statements.COMMIT)
         row = next(iter(connection.execute(statements.CONTROL_FILE)), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -24,23 +25,37 @@ OPEN: weakref.WeakSet[Forked] = weakref.WeakSet()
 
 
 def _all() -> list[Forked]:
-    # In one order, as several threads may fork at a time.
-    return sorted(OPEN, key=id)
+    while True:
+        try:
+            # In one order, as several threads may fork at a time.
+            return sorted(OPEN, key=id)
+        except RuntimeError:
+            # Another thread has opened one meanwhile.
+            continue
+
+
+def _each(act: Callable[[Forked], None]) -> None:
+    """Lets each act, also if others fail; then raises the first error, which Python writes to standard error."""
+    errors: list[Exception] = []
+    for each in _all():
+        try:
+            act(each)
+        except Exception as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
 
 
 def _before() -> None:
-    for each in _all():
-        each.before_fork()
+    _each(lambda each: each.before_fork())
 
 
 def _in_parent() -> None:
-    for each in _all():
-        each.after_fork_in_parent()
+    _each(lambda each: each.after_fork_in_parent())
 
 
 def _in_child() -> None:
-    for each in _all():
-        each.after_fork_in_child()
+    _each(lambda each: each.after_fork_in_child())
 
 
 os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)

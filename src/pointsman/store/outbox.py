@@ -11,7 +11,7 @@ import apsw
 
 from pointsman.errors import InputError
 from pointsman.store import statements
-from pointsman.store.connection import check_place
+from pointsman.store.connection import Place
 from pointsman.store.draft import Draft, PutId
 from pointsman.store.transaction import Connection, Transaction
 
@@ -90,7 +90,7 @@ def of_connection(store: Store, connection: apsw.Connection) -> Outbox:
         raise InputError("bad-connection", f"it is open on {connection.filename!r}, not on {store.path!r}")
 
     def within(operation: Callable[[Transaction], Any]) -> Any:
-        check_place(connection, store.path)
+        Place(store.path).check(connection)
         if not connection.in_transaction:
             connection.execute(statements.BEGIN)
         with _wholly(connection):

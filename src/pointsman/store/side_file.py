@@ -15,7 +15,8 @@ from pointsman.errors import StoreError
 def open_side_file(path: Path, database: str | Path) -> int:
     """A descriptor to read and write the file with; it is made if there is none.
 
-    Raises OSError, and ``StoreError`` (``side-file-refused``) for a link, and for what is no regular file.
+    Raises OSError, and ``StoreError`` (``side-file-refused``) for a link of either kind, and for what is no regular
+    file.
     """
     while True:
         check_side_file(path)
@@ -53,14 +54,17 @@ def read_side_file(path: Path) -> bytes | None:
 
 
 def check_side_file(path: Path) -> None:
-    """Raises ``StoreError`` (``side-file-refused``) for a link, and for what is no regular file."""
+    """Raises ``StoreError`` (``side-file-refused``) for a link of either kind, and for what is no regular file."""
     try:
-        mode = path.lstat().st_mode
+        found = path.lstat()
     except FileNotFoundError:
         return
-    if not stat.S_ISREG(mode):
-        what = "a symbolic link" if stat.S_ISLNK(mode) else "no regular file"
+    if not stat.S_ISREG(found.st_mode):
+        what = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "no regular file"
         raise StoreError("side-file-refused", f"it is {what}", file=str(path))
+    if found.st_nlink > 1:
+        # To write into it would change the file of the other name.
+        raise StoreError("side-file-refused", f"it has {found.st_nlink} names (hard links)", file=str(path))
 
 
 def take_after(made: int | Path, like: os.stat_result, *, execute: bool = False) -> None:

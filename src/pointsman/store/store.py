@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from threading import Lock
+from threading import Lock, get_ident
 from typing import Any
 
 import apsw
@@ -17,7 +17,7 @@ from pointsman.patterns.dialect import Dialect, find_dialect
 from pointsman.store import forking, statements
 from pointsman.store.asking import Interests
 from pointsman.store.bell import Bell, OwnBoard
-from pointsman.store.connection import MEMORY, MOVED, check_place, open_connection, prepare, translated
+from pointsman.store.connection import MEMORY, MOVED, Place, open_connection, prepare, translated
 from pointsman.store.keys import Keys
 from pointsman.store.mark import Mark, MarkFile, mark_path, parse_mark
 from pointsman.store.putting import PutSettings, Putter
@@ -43,9 +43,12 @@ class Store:
         # One file is one queue, whatever links lead to it: what is beside it is named by where it really is.
         try:
             self.path = MEMORY if str(path) == MEMORY else os.path.realpath(os.fsdecode(path))
+            is_special = self.path != MEMORY and Path(self.path).exists() and not Path(self.path).is_file()
         except ValueError as error:
             raise StoreError("store-not-opened", f"no file can have this name: {error}") from error
-        if self.path != MEMORY and Path(self.path).exists() and not Path(self.path).is_file():
+        except OSError as error:
+            raise StoreError("store-not-opened", str(error.strerror), file=os.fsdecode(path)) from error
+        if is_special:
             raise StoreError("store-not-opened", "it is no regular file", file=self.path)
         self.settings = settings
         self._closed = False
@@ -62,6 +65,7 @@ class Store:
     def _open(self) -> None:
         settings = self.settings
         self._lock = Lock()
+        self._mark: MarkFile | None = None
         if self._inode is None:
             connection = open_connection(self.path, settings.durability, settings.busy_timeout)
         else:
@@ -71,14 +75,19 @@ class Store:
             self._check_not_emptied(connection)
             self.file, dialect = prepare(connection, self.path, settings.dialect)
             self.dialect = _known_dialect(dialect, self.path)
-            self._mark = None if self.path == MEMORY else _open_mark(self.path)
+            if self.path != MEMORY:
+                self._mark = _open_mark(self.path)
             self._check_mark(connection)
         except BaseException:
             connection.close()
+            if self._mark is not None:
+                self._mark.close()
             raise
         self._bell = Bell(None if self.path == MEMORY else self.path, self._mark or OwnBoard())
         self._reader: apsw.Connection | None = None
         self._reading = Lock()
+        self._reads: int | None = None
+        """The thread that reads."""
         # Who does not wait for the disk gains nothing from it.
         has_room = settings.durability == "full" and self.path != MEMORY
         self._room = Room(connection, self.path) if has_room else None
@@ -113,6 +122,8 @@ class Store:
 
     def _check_not_emptied(self, connection: apsw.Connection) -> None:
         """Before tables are made: a log of which SQLite reads nothing must not be written over."""
+        if self.path == MEMORY:
+            return
         mark = parse_mark(read_side_file(mark_path(self.path)) or b"")
         with translated(self.path):
             is_empty = connection.execute(statements.ANY_TABLE).fetchone() is None
@@ -174,8 +185,12 @@ class Store:
         with self._reading, translated(self.path):
             if self._reader is None:
                 self._reader = self._connect_again()
-            check_place(self._reader, self.path)
-            yield self._reader
+            Place(self.path).check(self._reader)
+            self._reads = get_ident()
+            try:
+                yield self._reader
+            finally:
+                self._reads = None
 
     def tidy(self) -> None:
         """Prunes a little of what was done long ago, if that is due; what fails is left for the next time."""
@@ -220,9 +235,11 @@ class Store:
 
         SQLite keeps what it has locked in memory: a child that inherited an open file would believe that it holds locks
         which only its parent has, and write into a log that the parent removes. A thread that forks in the middle of a
-        transaction of its own keeps it; the child then has the queue closed.
+        transaction of its own, or while it reads, keeps it; the child then has the queue closed.
         """
         if self._closed or self._to_open or self.path == MEMORY or self.writer.is_led_by_caller:
+            return
+        if self._reads == get_ident():
             return
         with ExitStack() as paused:
             connection = paused.enter_context(self.writer.alone())

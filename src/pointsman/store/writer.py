@@ -14,14 +14,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock, get_ident
-from time import monotonic
 from typing import Any, TypeVar
 
 import apsw
 
 from pointsman.errors import StoreError
 from pointsman.store import statements
-from pointsman.store.connection import as_store_error, check_place, translated
+from pointsman.store.connection import Place, as_store_error, translated
 from pointsman.store.request import Group, Operation, Request, Result
 from pointsman.store.room import Room
 from pointsman.store.transaction import Transaction
@@ -29,12 +28,6 @@ from pointsman.store.transaction import Transaction
 Given = TypeVar("Given")
 GROUP = 1000
 """How many operations share a transaction at most, so that none waits for long."""
-LOOK = 0.01
-"""Seconds between two looks of ``run_alone`` whether the file is still there.
-
-To look each time would take a tenth of the time of a put, and say no more: what was put in the hundredth of a second
-before the file was deleted is gone with it, too.
-"""
 
 
 class Writer:
@@ -59,8 +52,7 @@ class Writer:
         self._line: deque[Request[Any]] = deque()
         self._leader: object | None = None
         self._owner: int | None = None
-        self._look_at = 0.0
-        """When ``run_alone`` is to look whether the file is still there."""
+        self._place = Place(path)
 
     @property
     def is_led_by_caller(self) -> bool:
@@ -95,16 +87,15 @@ class Writer:
             if self._leader is lead:
                 self._owner = get_ident()
                 connection = self.connection
-                now = monotonic()
-                if now >= self._look_at:
-                    check_place(connection, self._path)
-                    self._look_at = now + LOOK
                 # A transaction that is open was left so by somebody who was interrupted before it could undo it.
                 if not connection.in_transaction:
                     if self._room is not None and self._room.is_needed:
                         self._begin()
                         connection.execute(statements.COMMIT)
                     result = step(connection, given)
+                    if result is not None:
+                        # After the commit: what was written into a file that is gone is lost, and must not look done.
+                        self._place.check(connection)
                 self._leave(lead)
         except BaseException as error:
             if self._leader is lead and self.connection.in_transaction:
@@ -137,6 +128,7 @@ class Writer:
             except BaseException:
                 self._roll_back()
                 raise
+            self._place.check(self.connection)
             self._committed(transaction)
 
     @contextmanager
@@ -254,6 +246,7 @@ class Writer:
             if isinstance(error, apsw.Error | UnicodeDecodeError):
                 raise as_store_error(error, self._path) from error
             raise
+        self._place.check(self.connection)
         if counted:
             self._committed(transaction)
 
@@ -261,7 +254,7 @@ class Writer:
         if self.connection.in_transaction:
             # Somebody was interrupted before it could undo it.
             self._roll_back()
-        check_place(self.connection, self._path)
+        self._place.check(self.connection)
         self.connection.execute(statements.BEGIN)
         if self._room is not None and self._room.is_needed:
             self._room.make()

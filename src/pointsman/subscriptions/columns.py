@@ -73,11 +73,12 @@ class SubscriptionIndex:
         self._number_gates = NumberGates.of(comparisons, np.flatnonzero(filed), self._first_number)
 
     @classmethod
-    def build(cls, table: Any, dialect: str = "nats", ids: Any = None) -> SubscriptionIndex:
+    def build(cls, table: Any, dialect: str | None = None, ids: Any = None) -> SubscriptionIndex:
         """The index of an Arrow table with any of the columns ``pattern`` and ``dialect``, ``condition`` (JSON text) or
         ``includes`` and ``excludes`` (structs of ``all`` and ``matchers``), ``enabled``, and ``expires``.
 
-        ``dialect`` is for patterns whose own is null. ``ids`` is a column of what subscriptions are called. Rows that
+        ``dialect`` is for patterns whose own is null; without either it is ``nats``, and a wildcard of another dialect
+        is an error. ``ids`` is a column of what subscriptions are called. Rows that
         are not enabled have a position and never match; nothing else of them is looked at. Raises ``InputError``:
         ``bad-subscription`` for a row that includes nothing or whose condition cannot be read, ``bad-usage`` for a
         column of another type; ``InvalidPatternsError``; ``PatternError`` for a matcher that cannot be used.

@@ -10,7 +10,8 @@ from pointsman.errors import InputError, MessageError, PointsmanError
 from pointsman.subscriptions.exporting import Columns
 from pointsman.subscriptions.limits import Limits
 from pointsman.subscriptions.model import WildcardSubscription
-from pointsman.subscriptions.reading import DIALECT, read_subscription
+from pointsman.subscriptions.reading import read_subscription
+from pointsman.subscriptions.writing import needs_dialect
 from pointsman.text import json_text
 
 MAXIMUM_LINE = 16 << 20
@@ -75,7 +76,7 @@ def _lines(columns: Columns, owned: dict[tuple[str, str], str]) -> Iterator[str]
         line = f'{{"id":{quote(id)}{second}'
         if pattern is not None:
             line += f',"pattern":{quote(pattern)}'
-            if dialect != DIALECT:
+            if needs_dialect(pattern, dialect):
                 line += f',"dialect":{quote(dialect)}'
         if condition is not None:
             line += f',"condition":{condition}'

@@ -15,7 +15,7 @@ FIELDS = ("id", "owner", "destinations", "pattern", "dialect", "condition", "ena
 """The fields in the order in which they are written."""
 NEEDED = ("id", "owner", "destinations")
 DIALECT = "nats"
-"""That of a pattern without one."""
+"""That of a pattern without one, in which a wildcard of another dialect is then an error."""
 
 
 def read_subscription(data: object, limits: Limits = LIMITS) -> WildcardSubscription:
@@ -40,8 +40,8 @@ def read_subscription(data: object, limits: Limits = LIMITS) -> WildcardSubscrip
 
 
 def _read_pattern(given: dict[str, Any]) -> Pattern | None:
-    dialect, text = given.pop("dialect", DIALECT), given.pop("pattern", None)
-    if not isinstance(dialect, str):
+    dialect, text = given.pop("dialect", None), given.pop("pattern", None)
+    if not isinstance(dialect, str | None):
         raise bad("dialect", f"a text is needed, not {type(dialect).__name__}")
     try:
         return None if text is None else Pattern(text, dialect)

@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from pointsman.conditions import write_condition
+from pointsman.patterns.dialect import find_dialect
+from pointsman.patterns.foreign import foreign_signs
 from pointsman.subscriptions.model import WildcardSubscription
 from pointsman.subscriptions.reading import DIALECT
+
+FOREIGN = tuple(foreign_signs(find_dialect(DIALECT)))
+
+
+def needs_dialect(pattern: str, dialect: str) -> bool:
+    """Whether a pattern would be refused, or be another one, if its dialect was not written beside it."""
+    return dialect != DIALECT or any(sign in pattern for sign in FOREIGN)
 
 
 def write_subscription(subscription: WildcardSubscription) -> dict[str, Any]:
@@ -23,7 +32,7 @@ def write_subscription(subscription: WildcardSubscription) -> dict[str, Any]:
     }
     if subscription.pattern is not None:
         data["pattern"] = subscription.pattern.text
-        if subscription.pattern.dialect.name != DIALECT:
+        if needs_dialect(subscription.pattern.text, subscription.pattern.dialect.name):
             data["dialect"] = subscription.pattern.dialect.name
     if subscription.condition is not None:
         data["condition"] = write_condition(subscription.condition)

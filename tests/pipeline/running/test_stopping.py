@@ -1,4 +1,4 @@
-"""A pipeline that is stopped from outside."""
+"""A pipeline that is stopped from outside, or ended by one of its queries."""
 
 from __future__ import annotations
 
@@ -8,12 +8,24 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from pointsman.errors import InputError
+from pointsman.pipeline.running.batch import BatchRunner
+from pointsman.pipeline.running.following import Follower
+from pointsman.pipeline.running.run import run
+from pointsman.pipeline.running.settings import PipelineFile
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 TABLE = "routes: [{name: all, pattern: '>', destinations: [desk]}]"
+SAGA = "sagas: {order: {starts: [{on: orders.created, to: done}], states: {done: {final: true}}}}"
 PIPELINE = """
 table: table.yaml
 source: {path: in}
@@ -42,3 +54,33 @@ def test_a_signal_to_all_processes_of_a_pipeline_is_a_stop_that_was_asked_for(tm
         said, errors = process.stdout.read(), process.stderr.read()
     assert (process.returncode, errors) == (0, "")
     assert json.loads(said.splitlines()[-1])["event"] == "stopped"
+
+
+@pytest.mark.parametrize(("query", "part"), [("route", BatchRunner), ("follow", Follower)])
+def test_a_pipeline_ends_with_the_error_of_the_first_query_that_fails(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, query: str, part: type
+) -> None:
+    """The other query, which would go on for ever, is stopped."""
+
+    def fail(*_: object) -> None:
+        raise OSError("the disk is on fire")
+
+    monkeypatch.setattr(part, "__call__", fail)
+    (tmp_path / "table.yaml").write_text(f"{TABLE}\n{SAGA}")
+    (tmp_path / "pipeline.yaml").write_text(PIPELINE)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.json").write_text('{"subject": "orders.created", "id": "1"}\n')
+    end = monotonic() + 60
+
+    def watch(_: object, queries: list[Any]) -> None:
+        assert monotonic() < end, "nobody notices"
+        assert [each.name for each in queries] == ["route", "follow"]
+
+    try:
+        with pytest.raises(InputError, match=f"the query '{query}' failed.*the disk is on fire") as caught:
+            run(PipelineFile.load(tmp_path / "pipeline.yaml"), lambda *_, **__: None, spark=spark, watch=watch)
+        assert caught.value.code == "query-failed"
+        assert spark.streams.active == []
+    finally:
+        for left in spark.streams.active:
+            left.stop()

@@ -48,6 +48,15 @@ def test_findings_end_with_1_and_are_explained(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_an_id_that_is_shown_changes_no_terminal(tmp_path: Path) -> None:
+    """A damaged one may hold anything."""
+    statement = "UPDATE message SET id = 'evil' || char(27) || '[2J' WHERE sequence = 2"
+    result = called(change(queue_file(tmp_path / "queue.db"), statement))
+    assert result.return_value == 1
+    assert "id evil\\x1b[2J" in result.stdout
+    assert "\x1b[2J" not in result.stdout
+
+
 def test_a_repair_ends_with_what_is_left(tmp_path: Path) -> None:
     """Nothing here."""
     path = change(queue_file(tmp_path / "queue.db"), "UPDATE message SET body = x'00' WHERE sequence = 2")

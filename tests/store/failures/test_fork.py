@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
 import threading
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pointsman.errors import StoreError
+from pointsman.store import forking
+from pointsman.store.doctor.wal import read_log
 from pointsman.store.queue import Queue
 from tests.store.failures.processes import Gate, ended_well, fork, put_many, stored
 
@@ -120,6 +125,25 @@ def test_a_child_forked_within_a_transaction_has_the_queue_closed(tmp_path: Path
         assert stored(queue) == ["parent"]
 
 
+def test_a_child_forked_by_a_thread_that_reads_has_the_queue_closed(tmp_path: Path) -> None:
+    """The fork does not wait for its own thread, and the parent reads on."""
+
+    def use_it() -> None:
+        with pytest.raises(StoreError) as caught:
+            queue.put("child")
+        assert caught.value.code == "store-closed"
+
+    with Queue(tmp_path / "queue.db") as queue:
+        queue.put("parent")
+        faulthandler.dump_traceback_later(60, exit=True)
+        with queue.store.read() as connection:
+            assert ended_well(fork(use_it))
+            assert list(connection.execute("SELECT count(*) FROM message")) == [(1,)]
+        faulthandler.cancel_dump_traceback_later()
+        assert ended_well(fork(lambda: put_many(queue, "child", 1)))
+        assert stored(queue) == ["parent", "child 0"]
+
+
 def test_a_queue_in_memory_is_closed_in_the_child() -> None:
     """What is in memory belongs to one process."""
 
@@ -132,6 +156,105 @@ def test_a_queue_in_memory_is_closed_in_the_child() -> None:
         queue.put("parent")
         assert ended_well(fork(use_it))
         assert stored(queue) == ["parent"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_queue_whose_file_is_gone_keeps_no_other_from_going_on_after_a_fork(tmp_path: Path, place: int) -> None:
+    """Whichever of them it is; its own calls fail."""
+    queues = sorted((Queue(tmp_path / f"{each}.db") for each in range(3)), key=lambda queue: id(queue.store))
+    gone = queues.pop(place)
+    Path(gone.store.path).unlink()
+
+    def use_them() -> None:
+        for queue in queues:
+            queue.put("child")
+
+    assert ended_well(fork(use_them))
+    for queue in queues:
+        queue.put("parent")
+        assert stored(queue) == ["child", "parent"]
+        queue.close()
+    with pytest.raises(StoreError):
+        gone.put("lost")
+
+
+def test_a_queue_may_be_opened_by_another_thread_while_the_open_ones_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was open before the fork is closed for it all the same."""
+
+    class Growing(weakref.WeakSet[forking.Forked]):
+        """A set that grows when it is first gone through."""
+
+        grown = False
+
+        def __iter__(self) -> Iterator[forking.Forked]:
+            if not self.grown:
+                self.grown = True
+                raise RuntimeError("Set changed size during iteration")
+            return super().__iter__()
+
+    with Queue(tmp_path / "queue.db") as queue:
+        monkeypatch.setattr(forking, "OPEN", Growing([queue.store]))
+        assert ended_well(fork(lambda: put_many(queue, "child", 5)))
+        put_many(queue, "parent", 5)
+        assert len(set(stored(queue))) == 10
+
+
+def test_a_child_has_nothing_of_the_database_open_until_it_uses_it(tmp_path: Path) -> None:
+    """Neither the connection that writes nor the one that reads: to close one would end locks of its parent."""
+    path = tmp_path / "queue.db"
+
+    def open_files() -> set[str]:
+        links = [each for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
+        return {str(each.readlink()) for each in links} & {f"{path}{suffix}" for suffix in ("", "-wal", "-shm")}
+
+    def look() -> None:
+        assert not open_files()
+        queue.put("child")
+        assert open_files()
+
+    with Queue(path) as queue:
+        queue.put("parent")
+        assert queue.size().ready == 1
+        assert ended_well(fork(look))
+        assert stored(queue) == ["parent", "child"]
+
+
+def test_room_in_the_log_is_made_after_a_fork_too(tmp_path: Path) -> None:
+    """By the new connection of the parent, before it writes."""
+    path = tmp_path / "queue.db"
+    with Queue(path) as queue:
+        assert ended_well(fork(lambda: None))
+        for _ in range(20):
+            queue.put(b"x", "orders.books")
+        log = read_log(Path(f"{path}-wal"), 4096)
+        assert log is not None
+        assert Path(f"{path}-wal").stat().st_size > 32 + log.last * (24 + 4096)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_file_that_was_replaced_is_not_taken_for_the_old_one_after_a_fork(tmp_path: Path) -> None:
+    """By neither side: what they would put there is another queue's."""
+    path = tmp_path / "queue.db"
+
+    def use_it() -> None:
+        with pytest.raises(StoreError, match="store-moved"):
+            queue.put("child")
+
+    with Queue(path) as queue:
+        queue.put("one")
+        with Queue(tmp_path / "other.db"):
+            pass
+        (tmp_path / "other.db").rename(path)
+        assert ended_well(fork(use_it))
+        with pytest.raises(StoreError):
+            queue.put("parent")
+    for beside in ("-mark", "-wal", "-shm"):
+        Path(f"{path}{beside}").unlink(missing_ok=True)
+    with Queue(path) as other:
+        assert stored(other) == []
 
 
 def test_children_of_multiprocessing_share_a_queue(tmp_path: Path) -> None:

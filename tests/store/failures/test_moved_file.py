@@ -11,8 +11,7 @@ import apsw
 import pytest
 
 from pointsman.errors import StoreError
-from pointsman.store import writer
-from pointsman.store.mark import mark_path, parse_mark
+from pointsman.store.mark import MarkFile, mark_path, parse_mark
 from pointsman.store.queue import Queue
 from tests.store.conftest import Open
 
@@ -44,10 +43,9 @@ CALLS: dict[str, Callable[[Queue], object]] = {
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
 @pytest.mark.parametrize("move", MOVES.values(), ids=MOVES.keys())
 def test_what_is_asked_of_a_file_that_is_gone_is_refused(
-    open_file: Open, path: Path, monkeypatch: pytest.MonkeyPatch, move: Move, call: Callable[[Queue], object]
+    open_file: Open, path: Path, move: Move, call: Callable[[Queue], object]
 ) -> None:
     """Whether it was deleted, replaced or moved away; and no new file is made in its place."""
-    monkeypatch.setattr(writer, "LOOK", 0.0)
     queue = open_file()
     queue.put(b"1", "a")
     queue.size()
@@ -67,18 +65,47 @@ def test_a_first_look_at_a_file_that_is_gone_is_refused(open_file: Open, path: P
     assert not path.exists()
 
 
-def test_that_the_file_is_gone_is_noticed_soon(open_file: Open, path: Path) -> None:
-    """By messages put one by one, too, for which it is looked every hundredth of a second."""
+class Deleting:
+    """A call, at the end of which the file is deleted, and only then it is committed."""
+
+    def __init__(self, queue: Queue, path: Path) -> None:
+        self._queue = queue
+        self._path = path
+
+    def __call__(self, *_: object) -> None:
+        """What is to be done within a transaction."""
+        self._path.unlink()
+
+    def one(self) -> None:
+        """A put of one message, which is on its way when the file is deleted."""
+        self._queue.store.writer.connection.set_update_hook(lambda *_: self._path.unlink(missing_ok=True))
+        self._queue.put(b"2", "a")
+
+    def long_way(self) -> None:
+        """A transaction that is shared with others."""
+        self._queue.store.write(self)
+
+    def many(self) -> None:
+        """Operations that may each fail by itself."""
+        for request in self._queue.store.write_many([self]):
+            request.outcome()
+
+    def exclusive(self) -> None:
+        """A transaction of the caller's own."""
+        with self._queue.store.exclusive() as transaction:
+            self(transaction)
+
+
+@pytest.mark.parametrize("way", [Deleting.one, Deleting.long_way, Deleting.many, Deleting.exclusive])
+def test_what_was_committed_into_a_file_that_is_gone_is_an_error(
+    open_file: Open, path: Path, way: Callable[[Deleting], None]
+) -> None:
+    """Also if it was deleted after the call had begun."""
     queue = open_file(durability="normal")
     queue.put(b"1", "a")
-    path.unlink()
-
-    def go_on() -> None:
-        for _ in range(100_000):
-            queue.put(b"2", "a")
-
+    queue.put(b"1", "a")
     with pytest.raises(StoreError, match="store-moved"):
-        go_on()
+        way(Deleting(queue, path))
 
 
 def test_an_outbox_of_a_file_that_is_gone_is_refused(open_file: Open, path: Path) -> None:
@@ -183,6 +210,29 @@ def test_a_mark_that_is_a_link_is_refused(path: Path, tmp_path: Path, target: st
     assert (other.read_bytes() if other.exists() else None) == (b"not yours" if target == "a file" else None)
 
 
+def test_a_mark_that_is_a_hard_link_is_refused(path: Path, tmp_path: Path) -> None:
+    """The file of the other name is left as it is."""
+    (tmp_path / "other").write_bytes(b"not yours")
+    mark_path(path).hardlink_to(tmp_path / "other")
+    with pytest.raises(StoreError, match="side-file-refused"):
+        Queue(path)
+    assert (tmp_path / "other").read_bytes() == b"not yours"
+
+
+def test_a_file_that_is_refused_is_not_kept_open(path: Path) -> None:
+    """Whoever tries again and again does not run out of descriptors."""
+    with Queue(path) as queue:
+        queue.put(b"1", "a")
+    mark = MarkFile(path)
+    mark.write(99, 99)
+    mark.close()
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(3):
+        with pytest.raises(StoreError, match="store-lost-tail"):
+            Queue(path)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
 def test_a_mark_that_is_a_pipe_is_refused(path: Path) -> None:
     """To open it must not wait."""
     os.mkfifo(mark_path(path))
@@ -194,13 +244,17 @@ def test_nothing_is_written_into_a_folder_that_a_link_leads_to(open_file: Open, 
     """Whoever would wait there is refused, and whoever rings leaves it alone."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "file").write_bytes(b"not yours")
+    os.mkfifo(tmp_path / "folder" / "pipe")
     Path(f"{path}-bells").symlink_to(tmp_path / "folder")
+    # Long enough ago for a pipe that nobody reads to be removed, if the folder was that of the queue.
+    os.utime(f"{path}-bells", (1, 1), follow_symlinks=False)
     queue = open_file()
     queue.put(b"1", "a")
     with pytest.raises(StoreError, match="side-file-refused"):
         next(iter(queue))
     queue.put(b"2", "a")
-    assert [each.read_bytes() for each in (tmp_path / "folder").iterdir()] == [b"not yours"]
+    assert sorted(each.name for each in (tmp_path / "folder").iterdir()) == ["file", "pipe"]
+    assert (tmp_path / "folder" / "file").read_bytes() == b"not yours"
 
 
 def test_nothing_is_written_into_what_is_no_pipe(open_file: Open, path: Path, tmp_path: Path) -> None:
@@ -228,4 +282,17 @@ def test_what_is_made_beside_a_file_has_its_mode(open_file: Open, path: Path, mo
     folder = Path(f"{path}-bells")
     modes = [stat.S_IMODE(each.stat().st_mode) for each in (mark_path(path), folder, folder / listener.name)]
     assert modes == [mode, of_folder, mode]
+    listener.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_what_root_makes_beside_a_file_belongs_to_its_owner(open_file: Open, path: Path) -> None:
+    """Who could open the file before root did can open it after."""
+    path.touch()
+    os.chown(path, 12345, 54321)
+    queue = open_file()
+    listener = queue.store.bell.listen()
+    folder = Path(f"{path}-bells")
+    owners = {(each.stat().st_uid, each.stat().st_gid) for each in (mark_path(path), folder, folder / listener.name)}
+    assert owners == {(12345, 54321)}
     listener.close()

@@ -62,6 +62,36 @@ def test_a_pipe_is_no_queue(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["pipe"]
 
 
+def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    """By the project's error, as any other that cannot be."""
+    with pytest.raises(StoreError, match=r"store-not-opened.*too long"):
+        Queue(tmp_path / ("x" * 300))
+
+
+def test_a_file_in_a_folder_that_may_not_be_entered_is_refused(folder: Path) -> None:
+    """It cannot even be seen whether it is there."""
+    (folder / "closed").mkdir(mode=0o700)
+
+    def work() -> None:
+        os.setuid(NOBODY)
+        with pytest.raises(StoreError, match="store-not-opened"):
+            Queue(folder / "closed" / "queue.db")
+
+    if os.getuid() == 0:
+        assert ended_well(fork(work))
+
+
+def test_a_queue_in_memory_looks_at_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if one has the name that its mark would have."""
+    make(tmp_path / "queue.db")
+    (tmp_path / "queue.db-mark").rename(tmp_path / ":memory:-mark")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "queue.db").unlink()
+    with Queue(":memory:") as queue:
+        queue.put("one")
+    assert [each.name for each in tmp_path.iterdir()] == [":memory:-mark"]
+
+
 def test_a_folder_is_no_queue(folder: Path) -> None:
     """The path of a folder is refused."""
     (folder / "inner").mkdir()

@@ -55,7 +55,7 @@ def write_subscriptions(storing: Storing, prepared: Prepared, trees: Trees, patt
 def _alike_rows(prepared: Prepared, rows: Places, pattern_numbers: Places) -> Iterator[tuple[object, ...]]:
     """What the rows of each code have in common; they are those of some rows."""
     piece = prepared.piece
-    patterns = [None if code < 0 else int(pattern_numbers[code]) for code in piece.patterns.codes[rows].tolist()]
+    patterns = [None if code < 0 else int(pattern_numbers[code]) for code in prepared.patterns.codes[rows].tolist()]
     return zip(
         range(rows.size),
         piece.owners.at(rows),

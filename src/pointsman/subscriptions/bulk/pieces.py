@@ -9,7 +9,6 @@ from pointsman.matching.terms.kernels.compiled import Bytes, Flags, Ids, Places
 from pointsman.subscriptions.bulk.conditions import Floats
 from pointsman.subscriptions.bulk.texts import Texts
 from pointsman.subscriptions.model import WildcardSubscription
-from pointsman.subscriptions.reading import DIALECT
 
 
 class Distinct(NamedTuple):
@@ -71,8 +70,7 @@ class Piece(NamedTuple):
 
 
 def with_dialects(patterns: Distinct, dialects: Distinct) -> Distinct:
-    """Patterns with their dialects; the usual one where there is none."""
+    """Patterns with their dialects, None where there is none."""
     if not dialects.values:
-        return Distinct(patterns.codes, [(text, DIALECT) for text in patterns.values])
-    found = patterns.paired(dialects)
-    return Distinct(found.codes, [(text, DIALECT if dialect is None else dialect) for text, dialect in found.values])
+        return Distinct(patterns.codes, [(text, None) for text in patterns.values])
+    return patterns.paired(dialects)

@@ -10,7 +10,7 @@ import numpy as np
 
 from pointsman.conditions.reading import MAX_NESTING, MAX_WILD_BYTES
 from pointsman.errors import PointsmanError
-from pointsman.matching.terms.kernels.compiled import Flags, Places
+from pointsman.matching.terms.kernels.compiled import Flags, Ids, Places
 from pointsman.patterns.pattern import Pattern
 from pointsman.subscriptions.bulk.conditions import MOST_LEAVES, Read, Room
 from pointsman.subscriptions.bulk.pieces import Distinct, Piece
@@ -54,14 +54,14 @@ class Preparing:
         self._room = Room(
             min(limits.leaves, MOST_LEAVES), min(limits.depth, MAX_NESTING), limits.characters, MAX_WILD_BYTES
         )
-        self._patterns: dict[tuple[str, str], Pattern | None] = {}
+        self._patterns: dict[tuple[str, str | None], Pattern | None] = {}
 
     def prepare(self, piece: Piece) -> Prepared:
         """What there is to be known of a piece; what is wrong is found when it goes the long way."""
         destinations = Distinct(piece.destinations.codes, [_names(each) for each in piece.destinations.values])
-        patterns = Distinct(piece.patterns.codes, [self._pattern(each) for each in piece.patterns.values])
+        patterns = _joined(piece.patterns.codes, [self._pattern(each) for each in piece.patterns.values])
         plain = piece.plain & _is_right(piece) & _checked(destinations, lambda text: text is not None)
-        plain &= (piece.patterns.codes < 0) | _checked(patterns, lambda pattern: pattern is not None)
+        plain &= (patterns.codes < 0) | _checked(patterns, lambda pattern: pattern is not None)
         plain &= (piece.begins >= 0) | (piece.patterns.codes >= 0)
         read = room_for(piece.begins, piece.ends)
         read_conditions(piece.data, piece.begins, piece.ends, piece.patterns.codes < 0, read, self._room, plain)
@@ -69,13 +69,21 @@ class Preparing:
         order = piece.ids.sorted(np.flatnonzero(plain))
         return Prepared(piece, plain, order, read, found, destinations, patterns, _alike(piece))
 
-    def _pattern(self, given: tuple[str, str]) -> Pattern | None:
-        """The pattern of a text and a dialect; None if it is none."""
+    def _pattern(self, given: tuple[str, str | None]) -> Pattern | None:
+        """The pattern of a text and a dialect, which may not be chosen; None if it is none."""
         if given not in self._patterns:
             if len(self._patterns) > MOST_REMEMBERED:
                 self._patterns.clear()
             self._patterns[given] = _pattern(*given)
         return self._patterns[given]
+
+
+def _joined(codes: Ids, patterns: list[Pattern | None]) -> Distinct:
+    """A column of patterns, each once: one that names the usual dialect is that of the same text that names none."""
+    known: dict[tuple[str, str] | None, int] = {}
+    keys = [None if each is None else (each.text, each.dialect.name) for each in patterns]
+    new_codes = np.array([known.setdefault(key, len(known)) for key in keys] + [-1], np.int32)
+    return Distinct(new_codes[codes], list(dict(zip(keys, patterns, strict=True)).values()))
 
 
 def _alike(piece: Piece) -> Places:
@@ -123,7 +131,7 @@ def _names(given: Any) -> str | None:
         return None
 
 
-def _pattern(text: str, dialect: str) -> Pattern | None:
+def _pattern(text: str, dialect: str | None) -> Pattern | None:
     try:
         return Pattern(text, dialect)
     except PointsmanError:

@@ -29,7 +29,7 @@ INCLUDES_NOTHING = (
 )
 
 
-def build_index(table: Any, dialect: str, ids: Any) -> SubscriptionIndex:
+def build_index(table: Any, dialect: str | None, ids: Any) -> SubscriptionIndex:
     """As ``SubscriptionIndex.build``."""
     rows = Rows(table, dialect)
     wanted = rows.enabled()

@@ -24,7 +24,8 @@ FIELDS = ("pattern", "dialect", "condition", "includes", "excludes", "enabled", 
 class Patterns(NamedTuple):
     """The distinct subject patterns, by dialect, and the number of each row's; -1 where a row has none."""
 
-    columns: dict[str, Any]
+    columns: dict[str | None, Any]
+    """None is the dialect of those whose dialect nobody chose."""
     numbers: Ids
 
 
@@ -34,7 +35,7 @@ class Rows:
     Raises ``InputError`` (``bad-usage``) for a column of another type.
     """
 
-    def __init__(self, table: Any, dialect: str) -> None:
+    def __init__(self, table: Any, dialect: str | None) -> None:
         self.table = table
         self.size = table.num_rows
         self._dialect = dialect
@@ -100,13 +101,16 @@ class Rows:
     def patterns(self, wanted: Flags) -> Patterns:
         """The distinct patterns of the wanted rows."""
         texts = self.column("pattern", pa.string())
-        names = self.column("dialect", pa.string()).fill_null(self._dialect)
+        names = self.column("dialect", pa.string())
+        if self._dialect is not None:
+            names = names.fill_null(self._dialect)
         numbers = np.full(self.size, -1, np.int32)
         present = texts.is_valid().to_numpy(zero_copy_only=False) & wanted
-        columns: dict[str, Any] = {}
+        columns: dict[str | None, Any] = {}
         used = 0
-        for name in sorted(set(names.filter(pa.array(present)).unique().to_pylist())):
-            own = np.flatnonzero(pc.equal(names, name).to_numpy(zero_copy_only=False) & present)
+        for name in sorted(names.filter(pa.array(present)).unique().to_pylist(), key=lambda name: name or ""):
+            named = names.is_null() if name is None else pc.fill_null(pc.equal(names, name), False)
+            own = np.flatnonzero(named.to_numpy(zero_copy_only=False) & present)
             encoded = texts.take(pa.array(own)).dictionary_encode()
             numbers[own] = encoded.indices.to_numpy(zero_copy_only=False) + used
             columns[name] = encoded.dictionary
