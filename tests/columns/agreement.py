@@ -7,7 +7,7 @@ from collections import Counter
 import pyarrow as pa
 
 from pointsman.columns import route
-from pointsman.pipeline.route import DELIVERED, QUARANTINED, UNROUTED
+from pointsman.pipeline.stages import DELIVERED, QUARANTINED, UNROUTED
 from tests.pipeline.agreement import SCHEMA, SEED, Outcome, Result, balances_of, disagreement, row_of
 from tests.pipeline.tables import NOW, Case
 

@@ -14,7 +14,7 @@ import sys
 from pointsman.pipeline import local_session
 from pointsman.pipeline.session import QUICK_START
 from tests.columns.agreement import columns_disagreement
-from tests.pipeline.agreement import AT_ONCE, QUICK_PLANS, disagreement, routed
+from tests.pipeline.agreement import QUICK_PLANS, disagreement, routed
 from tests.pipeline.brokered import broker_disagreement, decided_once
 from tests.pipeline.tables import case_of
 
@@ -29,19 +29,16 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"seed {options.seed}", flush=True)
     spark = None if options.without_spark else local_session("agree", "local[2]", **QUICK_START, **QUICK_PLANS)
     rows = 0
-    for start in range(0, options.tables, AT_ONCE):
-        numbers = range(start, min(start + AT_ONCE, options.tables))
-        cases = [case_of(random.Random(f"{options.seed} {number}")) for number in numbers]
-        found = [None] * len(cases) if spark is None else routed(spark, cases)
-        for number, case, result in zip(numbers, cases, found, strict=True):
-            wrong = broker_disagreement(case, number) or columns_disagreement(case)
-            wrong = wrong or (None if result is None else disagreement(case, result))
-            if wrong is not None:
-                print(f"table {number}\n{wrong}")
-                return 1
-            rows += sum(decided_once(case, number).values())
-        if not numbers.stop % 100:
-            print(f"{numbers.stop} tables, {rows} outcomes, 0 disagreements", flush=True)
+    for number in range(options.tables):
+        case = case_of(random.Random(f"{options.seed} {number}"))
+        wrong = broker_disagreement(case, number) or columns_disagreement(case)
+        wrong = wrong or (None if spark is None else disagreement(case, routed(spark, case)))
+        if wrong is not None:
+            print(f"table {number}\n{wrong}")
+            return 1
+        rows += sum(decided_once(case, number).values())
+        if not (number + 1) % 100:
+            print(f"{number + 1} tables, {rows} outcomes, 0 disagreements", flush=True)
     if spark is not None:
         spark.stop()
     return 0

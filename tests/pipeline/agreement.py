@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import partial, reduce
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
 
+from pointsman.columns.subjects import NO_SUBJECT
+from pointsman.columns.turns import moved
 from pointsman.errors import SubjectError, TemplateError
 from pointsman.pipeline import route
-from pointsman.pipeline.balancing import moved
-from pointsman.pipeline.resolve_routes import MISSING
-from pointsman.pipeline.route import DELIVERED, QUARANTINED, UNROUTED
-from pointsman.pipeline.template_plan import no_subject
+from pointsman.pipeline.stages import DELIVERED, QUARANTINED, UNROUTED
 from pointsman.routing.balance import Kind
 from pointsman.routing.breaker import Way
 from pointsman.table.decision import Decision
@@ -41,8 +39,6 @@ SCHEMA = pa.schema(
     ]
 )
 SEED = 7
-AT_ONCE = 5
-"""How many tables go into one job: each of its tasks reads the plans of all, so that many cost more than few."""
 QUICK_PLANS = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
@@ -75,10 +71,10 @@ class Result(NamedTuple):
     balances: dict[Key, Any]
 
 
-def frame_of(spark: SparkSession, number: int, sent: Sequence[Sent]) -> DataFrame:
-    """The messages as rows, in the opposite of their order."""
-    rows = [row_of(number, position, each) for position, each in enumerate(sent)]
-    return spark.createDataFrame(pa.Table.from_pylist(rows[::-1], SCHEMA)).coalesce(1)
+def frame_of(spark: SparkSession, sent: Sequence[Sent]) -> DataFrame:
+    """The messages as rows of one partition, in their order: so balances choose as ``decide`` does."""
+    rows = [row_of(0, position, each) for position, each in enumerate(sent)]
+    return spark.createDataFrame(pa.Table.from_pylist(rows, SCHEMA)).coalesce(1)
 
 
 def row_of(number: int, position: int, sent: Sent) -> dict[str, Any]:
@@ -91,20 +87,16 @@ def row_of(number: int, position: int, sent: Sent) -> dict[str, Any]:
     return row
 
 
-def routed(spark: SparkSession, cases: Sequence[Case]) -> list[Result]:
-    """What Spark makes of each of the cases: one job for all of them."""
-    frames = []
-    for number, case in enumerate(cases):
-        found = route(frame_of(spark, number, case.sent), case.table, state=case.state, now=NOW, seed=SEED).rows
-        known = found.columns
-        others = {"instead_of": sf.lit(None).cast("string"), "probe": sf.lit(False), "waits": sf.lit(False)}
-        columns = [name if name in known else others[name].alias(name) for name in Outcome._fields]
-        frames.append(found.select("table", *columns))
-    rows: list[Counter[Outcome]] = [Counter() for _ in cases]
-    for number, *values in reduce(DataFrame.union, frames).collect():
-        problem = values.pop()
-        rows[number][Outcome(*values, problem=None if problem is None else tuple(problem))] += 1
-    return [Result(found, _balances(case, found)) for case, found in zip(cases, rows, strict=True)]
+def routed(spark: SparkSession, case: Case) -> Result:
+    """What Spark makes of a case."""
+    found = route(frame_of(spark, case.sent), case.table, state=case.state, now=NOW, seed=SEED).rows
+    known = [name for name in Outcome._fields if name in found.columns]
+    rows: Counter[Outcome] = Counter()
+    for each in found.select(*known).collect():
+        values = each.asDict()
+        problem = values.pop("problem")
+        rows[Outcome(**values, problem=None if problem is None else tuple(problem))] += 1
+    return Result(rows, _balances(case, rows))
 
 
 def _balances(case: Case, rows: Counter[Outcome]) -> dict[Key, Any]:
@@ -131,7 +123,7 @@ def decided(case: Case, found: Counter[Outcome]) -> Result:
     state = case.state
     for sent in case.sent:
         if sent.message is None:
-            rows[Outcome(sent.id, QUARANTINED, None, None, problem=("resolve", "not-text", MISSING))] += 1
+            rows[Outcome(sent.id, QUARANTINED, None, None, problem=tuple(NO_SUBJECT))] += 1
             continue
         subject = sent.message.subject
         chance = partial(next, _chances(case.table, sent.id, chosen))
@@ -141,7 +133,11 @@ def decided(case: Case, found: Counter[Outcome]) -> Result:
             )
         except TemplateError as error:
             problem = error.__cause__.problem if isinstance(error.__cause__, SubjectError) else error.problem
-            why = ("translate", "invalid-result", no_subject(error.text or "", problem))
+            why = (
+                "translate",
+                "invalid-result",
+                f"the template {error.text or ''!r} makes of it what is no subject: {problem}",
+            )
             rows[Outcome(sent.id, QUARANTINED, subject, subject, problem=why)] += 1
             continue
         rows.update(_outcomes(sent.id, subject, decision))

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as sf
 
+from pointsman import columns
 from pointsman.errors import InputError
 from pointsman.message import Message
-from pointsman.pipeline.authorize import authorize, refusals
-from pointsman.pipeline.subject_map import map_pairs
+from pointsman.pipeline import authorize
 from pointsman.table.routing_table import RoutingTable
 from tests.pipeline import generated
 
@@ -74,24 +74,13 @@ def test_what_goes_to_python_comes_back_with_the_reasons_of_access(
     table = RoutingTable.from_plain(case[0])
     pairs = [*case[1], ("shop", None), (None, None), *case[1]]
     principals, subjects = (pa.array(column, pa.string()) for column in zip(*pairs, strict=True))
-    assert refusals(table, principals, subjects).to_pylist() == [
-        None if subject is None else expected(table, principal, subject) for principal, subject in pairs
-    ]
-
-
-def test_each_pair_is_asked_about_once_in_a_batch() -> None:
-    """However often it comes; one that holds a null is not asked about."""
-    asked = []
-
-    def ask(one: str, other: str) -> str:
-        asked.append((one, other))
-        return one + other
-
-    left, right = pa.array(["a", "b", "a", None, "a", "b"]), pa.array(["x", "x", "x", "x", None, "y"])
-    assert map_pairs(left, right, ask, pa.string()).to_pylist() == ["ax", "bx", "ax", None, None, "by"]
-    assert asked == [("a", "x"), ("b", "x"), ("b", "y")]
-    empty = pa.array([], pa.string())
-    assert len(map_pairs(empty, empty, ask, pa.string())) == 0
+    found = columns.route(pa.table({"subject": subjects, "principal": principals}), table).quarantine.to_pylist()
+    wanted = {
+        f"row-{number}": reason
+        for number, (principal, subject) in enumerate(pairs)
+        if subject is not None and (reason := expected(table, principal, subject)) is not None
+    }
+    assert {row["id"]: row["problem"]["reason"] for row in found if row["problem"]["stage"] == "authorize"} == wanted
 
 
 def test_the_principal_given_is_that_of_all_messages(spark: SparkSession) -> None:
@@ -152,16 +141,6 @@ def test_only_the_principal_and_the_subject_go_to_python(
     for frame in (authorize(messages, RoutingTable.parse("")), authorize(messages.drop("principal"), SHOP)):
         frame.explain()
         assert "EvalPython" not in capsys.readouterr().out
-
-
-def test_only_the_access_rules_of_a_table_go_to_the_workers(spark: SparkSession) -> None:
-    """A new version of its routes ships nothing again."""
-    text = "access: {{once: {{publish: [a]}}}}\nroutes: [{{name: {}, pattern: a, destinations: [b]}}]"
-    messages = sent(spark, ("once", "a"))
-    before = len(spark.sparkContext.listFiles)
-    for name in ("x", "y"):
-        authorize(messages, RoutingTable.parse(text.format(name)))
-    assert len(spark.sparkContext.listFiles) == before + 1
 
 
 def test_columns_that_cannot_be_used_are_refused_by_name(spark: SparkSession) -> None:

@@ -7,6 +7,7 @@ from functools import reduce
 from pathlib import Path
 
 import pytest
+from pointsman.pipeline.route import OUTCOME, QUARANTINED
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
@@ -15,7 +16,6 @@ from pointsman.conformance import load_cases
 from pointsman.errors import PointsmanError
 from pointsman.pipeline import authorize, route, translate
 from pointsman.pipeline.problem import PROBLEM
-from pointsman.pipeline.route import OUTCOME, QUARANTINED
 from tests.matching.behaviour import Matches, MatchingBehaviour, Patterns, is_pattern
 from tests.pipeline.agreement import QUICK_PLANS
 

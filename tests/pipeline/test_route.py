@@ -18,7 +18,7 @@ from pyspark.sql import functions as sf
 from pointsman.broker.received import Received
 from pointsman.errors import InputError
 from pointsman.message import Message
-from pointsman.pipeline import Routed, authorize, resolve, route, select, translate
+from pointsman.pipeline import Routed, route
 from pointsman.table.routing_table import RoutingTable
 from pointsman.testing import MemoryBroker
 
@@ -216,22 +216,6 @@ def test_no_message_disappears(spark: SparkSession) -> None:
     named = [row.delivery_id for row in every if row.delivery_id is not None]
     assert len(set(named)) == len(named) == counts["delivered"]
     assert counts["unrouted"] == len(kinds["unrouted"])
-
-
-def test_the_stages_one_after_the_other_do_what_route_does(spark: SparkSession) -> None:
-    """Each on its own, as in a notebook."""
-    rows = [
-        ("1", "orders.new", None, None, "shop"),
-        ("2", "orders.secret", None, None, "shop"),
-        ("3", "x", *[None] * 3),
-    ]
-    messages = sent(spark, rows, MESSAGE).withColumn("position", sf.col("id").cast("int"))
-    allowed = authorize(messages, TABLE)
-    selected = select(resolve(translate(allowed, TABLE), TABLE), TABLE).rows
-    wanted = route(messages, TABLE).rows
-    names = ["id", "subject", "original_subject", "route", "strategy", "destination", "problem"]
-    assert sorted(map(str, selected.select(*names).collect())) == sorted(map(str, wanted.select(*names).collect()))
-    assert set(wanted.columns) - set(selected.columns) == {"outcome", "delivery_id"}
 
 
 def test_deliveries_have_the_ids_that_the_broker_gives_them(spark: SparkSession) -> None:

@@ -15,7 +15,6 @@ from pointsman.pipeline import route
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
 from tests.pipeline.agreement import (
-    AT_ONCE,
     QUICK_PLANS,
     SEED,
     balances_of,
@@ -57,14 +56,13 @@ def test_spark_decides_as_the_table_does(quick: SparkSession) -> None:
     # Under another profile than the usual one, as for mutation, fewer have to do.
     every = cases(TABLES if settings().max_examples >= 150 else FEWER)
     kinds: Counter[str] = Counter()
-    for start in range(0, len(every), AT_ONCE):
-        some = every[start : start + AT_ONCE]
-        for number, (case, found) in enumerate(zip(some, routed(quick, some), strict=True), start):
-            wrong = disagreement(case, found)
-            assert wrong is None, f"case {number}\n{wrong}"
-            kinds.update(row.outcome for row in found.rows.elements())
-            kinds.update(row.problem[1] for row in found.rows.elements() if row.problem is not None)
-            kinds.update(flag for row in found.rows for flag in ("probe", "waits", "instead_of") if getattr(row, flag))
+    for number, case in enumerate(every):
+        found = routed(quick, case)
+        wrong = disagreement(case, found)
+        assert wrong is None, f"case {number}\n{wrong}"
+        kinds.update(row.outcome for row in found.rows.elements())
+        kinds.update(row.problem[1] for row in found.rows.elements() if row.problem is not None)
+        kinds.update(flag for row in found.rows for flag in ("probe", "waits", "instead_of") if getattr(row, flag))
     wanted = {"delivered", "quarantined", "unrouted", "publish-refused", "not-text", "no-key", "no-destinations"}
     assert wanted | {"instead_of", "waits"} <= set(kinds)
 
@@ -80,12 +78,11 @@ def test_a_broker_decides_as_the_table_does() -> None:
 
 
 def test_the_state_of_balances_is_the_one_that_decide_leaves(quick: SparkSession) -> None:
-    """As ``Balanced.state`` counts it in Spark, for tables that balance by counting."""
+    """As ``Routed.state`` counts it in Spark, for tables that balance by counting."""
     balancing = [case for case in cases(60) if len(case.sent) > 20 and decided(case, Counter()).balances]
     for case in balancing[:3]:
-        found = route(frame_of(quick, 0, case.sent), case.table, state=case.state, now=NOW, seed=SEED)
-        assert found.balanced is not None
-        assert balances_of(found.balanced.state()) == decided(case, Counter()).balances
+        found = route(frame_of(quick, case.sent), case.table, state=case.state, now=NOW, seed=SEED)
+        assert balances_of(found.state()) == decided(case, Counter()).balances
 
 
 def test_the_generated_tables_have_every_strategy() -> None:
@@ -110,7 +107,7 @@ def test_the_comparison_can_say_no(quick: SparkSession) -> None:
     ]
     table, *others = map(RoutingTable.parse, [text, *(text.replace(*change) for change in changes)])
     sent = [Sent(f"m{number}", Message("a", id=f"m{number}"), None) for number in range(3)]
-    alike, *different = routed(quick, [Case({}, each, State(), sent) for each in (table, *others)])
+    alike, *different = (routed(quick, Case({}, each, State(), sent)) for each in (table, *others))
     case = Case({}, table, State(), sent)
     assert disagreement(case, alike) is None
     assert [disagreement(case, each) is None for each in different] == [False, False, False]

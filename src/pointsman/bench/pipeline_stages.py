@@ -9,7 +9,7 @@ from pointsman.bench.pipeline_data import DIALECT, REGIONS
 from pointsman.bench.pipeline_rows import COLUMN, NAIVE, RESOLVE, ROUTE, ROWS, SCAN
 from pointsman.bench.subjects import Texts
 from pointsman.pipeline.resolve import resolve
-from pointsman.pipeline.route import route
+from pointsman.pipeline.stages import route
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:

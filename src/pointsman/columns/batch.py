@@ -1,12 +1,12 @@
 """A batch of messages decided at once: the stages authorize, translate, resolve and select over whole columns.
 
-The result is flat: for each pair of a row and what becomes of it a small code, in the order of the rows. A code stands
-for a route and a destination, by way of a fallback or as a probe, or for a route that could not choose.
+The result is flat: for each pair of a row and what becomes of it one of the table's codes, in the order of the rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from itertools import pairwise
 from threading import Lock
 from typing import Any, NamedTuple
@@ -18,31 +18,46 @@ import pyarrow.compute as pc
 
 from pointsman.columns.breakers import answers
 from pointsman.columns.choices import choices, is_counted
+from pointsman.columns.codes import Codes
 from pointsman.columns.plans import IntArray, Plans
 from pointsman.columns.questions import Asker, Rows
 from pointsman.columns.subjects import NO_SUBJECT, Looked, Problem, Subjects
 from pointsman.columns.texts import is_writable, texts_of
-from pointsman.columns.turns import moved
-from pointsman.errors import RoutingError
+from pointsman.patterns import Pattern
 from pointsman.routing.breaker import Way
-from pointsman.table.compile import UNROUTED
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
 
 NOTHING = np.empty(0, np.int32)
+NO_STATE = State()
 MOST_VERDICTS = 1 << 17
+"""Pairs of a principal and a subject that are remembered; when there are more, all are forgotten."""
 
 
-class Code(NamedTuple):
-    """What a code stands for."""
+@dataclass(slots=True)
+class Turns:
+    """How far the batches of one task have come: what the next batch of it goes on from."""
 
-    route: str
-    strategy: str
-    destination: str | None
-    instead_of: str | None = None
-    probe: bool = False
-    waits: bool = False
-    problem: Problem | None = None
+    task: int = 0
+    """Tells tasks that begin with one state apart, so that their balances begin with different destinations."""
+    taken: Counter[str] = field(default_factory=Counter)
+    """How many choices each counting route has made."""
+    probed: set[str] = field(default_factory=set)
+    """Destinations that a delivery tries again."""
+
+
+class Found(NamedTuple):
+    """What is known of the rows of a batch after the stage resolve."""
+
+    subjects: list[str | None]
+    """The different subjects after translation."""
+    subject_numbers: IntArray
+    """For each row the place of its subject among them; -1 for a row without one."""
+    plans: IntArray
+    """For each row the number of its plan; -1 for a row with a problem."""
+    problems: list[Problem]
+    problem_numbers: IntArray
+    """For each row the place of its problem; -1 for a row that is fine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +67,12 @@ class Batch:
     rows: Rows
     """The row of each pair, ascending."""
     codes: IntArray
-    names: list[Code]
-    """What the codes stand for."""
-    subjects: list[str | None]
-    """The different subjects after translation."""
-    subject_numbers: IntArray
-    """For each row the place of its subject among them; -1 for a row without one."""
-    problems: list[Problem]
-    problem_numbers: IntArray
-    """For each row the place of its problem; -1 for a row that is fine."""
-    state: State
-    """What the balances are after the batch."""
+    found: Found
 
     @property
     def translated(self) -> Any:
         """The different subjects as an Arrow array; null for one that is no text."""
-        return pa.array(
-            [None if each is None or not is_writable(each) else each for each in self.subjects], pa.string()
-        )
+        return _texts(self.found.subjects)
 
 
 class Decider:
@@ -83,43 +86,72 @@ class Decider:
         self._lock = Lock()
         self._plans = Plans(table)
         self._subjects = Subjects(table, self._plans)
+        self.codes = Codes(table, self._plans.routes)
+        self.reads = frozenset().union(*self._plans.reads)
+        """The fields of a message that the table reads besides the subject and the principal."""
         self._refusals: dict[tuple[str, str], Problem | None] = {}
-        self._names: list[Code] = []
-        self._codes: dict[Code, int] = {}
-        routes = self._plans.routes
-        own = [[self._code(Code(each.name, each.strategy, name)) for name in each.names] for each in routes]
-        self._counts = np.array([len(codes) for codes in own], np.int32)
-        self._starts = np.concatenate([[0], np.cumsum(self._counts)])[:-1].astype(np.int64) if own else NOTHING
-        self._own = np.array([code for codes in own for code in codes], np.int32)
-        self._balanced = np.array([each.balance is not None for each in routes], np.bool_)
-        self._guarded = any(each.breaker is not None for each in table.destinations.values())
-        self._unrouted = None if table.unrouted is None else self._code(Code(UNROUTED, UNROUTED, table.unrouted))
+        self._readable: dict[tuple[str, str], bool] = {}
+        self._balanced = np.array([each.balance is not None for each in self._plans.routes], np.bool_)
 
     def decide(
-        self, messages: pa.Table, *, principal: str | None = None, state: State, now: float, seed: int = 0
+        self,
+        messages: pa.Table,
+        *,
+        principal: str | None = None,
+        state: State = NO_STATE,
+        now: float = 0.0,
+        seed: tuple[int, ...] = (0,),
+        turns: Turns | None = None,
     ) -> Batch:
-        """What becomes of these messages, in the order of ``position`` if they have such a column."""
+        """What becomes of these messages, in the order of ``position`` if they have such a column.
+
+        ``turns`` is where the batches before this one have got to, and is moved on.
+        """
         with self._lock:
-            return self._decide(messages, principal, state, now, seed)
+            found = self._resolve(messages, principal, seed)
+            return self._select(messages, found, state, now, seed, Turns() if turns is None else turns)
 
-    def _decide(self, messages: pa.Table, principal: str | None, state: State, now: float, seed: int) -> Batch:
-        encoded = _encoded(messages["subject"])
-        looked = self._subjects.look_up(encoded.dictionary, len(messages))
-        numbers = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    def resolve(self, messages: pa.Table, *, principal: str | None = None, seed: tuple[int, ...] = (0,)) -> Found:
+        """The stages authorize, translate and resolve alone."""
+        with self._lock:
+            return self._resolve(messages, principal, seed)
+
+    def patterns_that_read(self, field: str) -> list[Pattern]:
+        """The patterns of the routes that read a field."""
+        routes = zip(self._plans.routes, self._plans.reads, strict=True)
+        return [route.pattern for route, reads in routes if field in reads]
+
+    def routes(self, found: Found) -> Any:
+        """For each row the numbers of the routes that may take it, as an Arrow list array; null for a problem."""
+        known = pa.array([plan.routes.tolist() for plan in self._plans.plans], pa.list_(pa.int32()))
+        return known.take(pa.array(found.plans, mask=found.plans < 0))
+
+    def select(
+        self,
+        messages: pa.Table,
+        routes: Any,
+        *,
+        state: State = NO_STATE,
+        now: float = 0.0,
+        seed: tuple[int, ...] = (0,),
+        turns: Turns | None = None,
+    ) -> Batch:
+        """The stage select alone, for messages whose ``routes`` are known; nothing is chosen where they are null."""
+        with self._lock:
+            encoded = _encoded(messages["subject"])
+            plans = self._subjects.plans_of(routes)
+            fine = np.where(plans < 0, np.int32(0), np.int32(-1))
+            found = Found(texts_of(encoded.dictionary), _indices(encoded), plans, [NO_SUBJECT], fine)
+            return self._select(messages, found, state, now, seed, Turns() if turns is None else turns)
+
+    # -- authorize, translate, resolve
+
+    def _resolve(self, messages: pa.Table, principal: str | None, seed: tuple[int, ...]) -> Found:
+        encoded = _encoded(messages["subject"], repeats=not self._subjects.is_random)
+        looked = self._subjects.look_up(encoded.dictionary, len(messages), seed)
+        numbers = _indices(encoded)
         refused = self._authorize(messages, principal, encoded, numbers)
-        subject_numbers, plans, problems, problem_numbers = _by_row(looked, numbers, refused)
-        order = _order(messages)
-        asker = Asker(messages, looked.texts, subject_numbers)
-        rows, routes = self._select(plans, asker)
-        rows, codes, after = self._send(rows, routes, order, asker, state, seed)
-        if self._unrouted is not None:
-            rows, codes = self._with_unrouted(rows, codes, problem_numbers < 0)
-        if self._guarded:
-            codes = self._guard(rows, codes, order, state, now)
-        names = list(self._names)
-        return Batch(rows, codes, names, looked.texts, subject_numbers, problems, problem_numbers, after)
-
-    # -- authorize
+        return _by_row(looked, numbers, refused)
 
     def _authorize(
         self, messages: pa.Table, principal: str | None, encoded: Any, numbers: IntArray
@@ -128,22 +160,38 @@ class Decider:
         access = self.table.access
         if access is None or not len(messages):
             return {}
-        column = messages["principal"] if "principal" in messages.column_names else pa.nulls(len(messages), pa.string())
         if principal is not None:
-            column = pc.fill_null(column.cast(pa.string()), principal)
+            column = pa.repeat(principal, len(messages))
+        elif "principal" in messages.column_names:
+            column = messages["principal"]
+        else:
+            return {}
         who = _encoded(column.cast(pa.string()))
         names, texts = texts_of(who.dictionary), texts_of(encoded.dictionary)
-        owners = who.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        owners = _indices(who).astype(np.int64)
         asked = np.flatnonzero((owners >= 0) & (numbers >= 0))
         pairs, places = np.unique(owners[asked] * max(len(texts), 1) + numbers[asked], return_inverse=True)
         if len(self._refusals) > MOST_VERDICTS:
             self._refusals.clear()
         verdicts = [self._refusal(names[pair // len(texts)], texts[pair % len(texts)]) for pair in pairs.tolist()]
+        if not any(verdicts):
+            return {}
         return {
             row: verdict
             for row, place in zip(asked.tolist(), places.reshape(-1).tolist(), strict=True)
             if (verdict := verdicts[place]) is not None
         }
+
+    def may_read(self, principal: str, subject: str) -> bool:
+        """Whether the access rules, if there are any, let a principal read a subject; remembers the answers."""
+        access, key = self.table.access, (principal, subject)
+        if access is None:
+            return True
+        if len(self._readable) > MOST_VERDICTS:
+            self._readable.clear()
+        if key not in self._readable:
+            self._readable[key] = access.check(principal, "subscribe", subject).allowed
+        return self._readable[key]
 
     def _refusal(self, principal: str | None, subject: str | None) -> Problem | None:
         key = (principal or "", subject or "")
@@ -155,7 +203,20 @@ class Decider:
 
     # -- select
 
-    def _select(self, plans: IntArray, asker: Asker) -> tuple[Rows, IntArray]:
+    def _select(
+        self, messages: pa.Table, found: Found, state: State, now: float, seed: tuple[int, ...], turns: Turns
+    ) -> Batch:
+        order = _order(messages)
+        asker = Asker(messages, found.subjects, found.subject_numbers, self.reads)
+        rows, routes = self._taken(found.plans, asker)
+        rows, codes = self._send(rows, routes, order, asker, state, seed, turns)
+        if self.codes.unrouted is not None:
+            rows, codes = self._with_unrouted(rows, codes, found.problem_numbers < 0)
+        if self.codes.is_guarded:
+            codes = self._guard(rows, codes, order, state, now, turns)
+        return Batch(rows, codes, found)
+
+    def _taken(self, plans: IntArray, asker: Asker) -> tuple[Rows, IntArray]:
         """The pairs of a row and a route that takes it, by row and then in the order of the table."""
         found_rows: list[Rows] = []
         found_routes: list[IntArray] = []
@@ -197,120 +258,85 @@ class Decider:
         return rows[back], routes[back]
 
     def _send(
-        self, rows: Rows, routes: IntArray, order: Rows, asker: Asker, state: State, seed: int
-    ) -> tuple[Rows, IntArray, State]:
+        self, rows: Rows, routes: IntArray, order: Rows, asker: Asker, state: State, seed: tuple[int, ...], turns: Turns
+    ) -> tuple[Rows, IntArray]:
         """The pairs of a row and a code: one for each destination of a route, or for the one that it chooses."""
-        balanced = self._balanced[routes] if len(routes) else np.empty(0, np.bool_)
-        counts = np.where(balanced, 1, self._counts[routes]) if len(routes) else NOTHING
+        if not len(routes):
+            return rows, NOTHING
+        balanced = self._balanced[routes]
+        counts = np.where(balanced, 1, self.codes.counts[routes])
         sent_rows = np.repeat(rows, counts)
-        ends = np.cumsum(counts)
-        within = np.arange(len(sent_rows)) - np.repeat(ends - counts, counts)
-        codes = self._own[np.repeat(self._starts[routes], counts) + within] if len(routes) else NOTHING
-        after = state
-        if balanced.any():
-            places = np.repeat(np.arange(len(routes)), counts)
-            after = self._balance(codes, places, np.flatnonzero(balanced), rows, routes, order, asker, state, seed)
-        return sent_rows, codes, after
+        starts = np.cumsum(counts) - counts
+        within = np.arange(len(sent_rows)) - np.repeat(starts, counts)
+        codes = (np.repeat(self.codes.starts[routes], counts) + within).astype(np.int32)
+        for number in np.unique(routes[balanced]).tolist():
+            mine = np.flatnonzero(routes == number)
+            mine = mine[np.argsort(order[rows[mine]], kind="stable")]
+            codes[starts[mine]] = self._balance(number, rows[mine], asker, state, seed, turns)
+        return sent_rows, codes
 
     def _balance(
-        self,
-        codes: IntArray,
-        places: Rows,
-        balanced: Rows,
-        rows: Rows,
-        routes: IntArray,
-        order: Rows,
-        asker: Asker,
-        state: State,
-        seed: int,
-    ) -> State:
-        """Puts the choices of balanced routes in the place of their codes, and gives the state that they leave."""
-        position = np.empty(len(routes), np.int64)
-        position[places] = np.arange(len(codes))
-        taken: dict[str, int] = {}
-        for number in np.unique(routes[balanced]).tolist():
-            route = self._plans.routes[number]
-            mine = balanced[routes[balanced] == number]
-            mine = mine[np.argsort(order[rows[mine]], kind="stable")]
-            keys = None if route.key is None else asker.values(route.key, rows[mine])
-            random = np.random.default_rng((seed, route.position))
-            chosen = choices(route, state, len(mine), keys, random)
-            made = self._own[self._starts[number] + np.maximum(chosen.places, 0)]
-            if chosen.error is not None:
-                made = np.where(chosen.places < 0, self._stuck(route.name, route.strategy, chosen.error), made)
-            codes[position[mine]] = made
-            if is_counted(route) and chosen.error is None:
-                taken[route.name] = len(mine)
-        return moved(self.table, state, taken)
-
-    def _stuck(self, route: str, strategy: str, error: RoutingError) -> int:
-        problem = Problem("select", error.code, f"nothing is chosen: {error.problem}")
-        return self._code(Code(route, strategy, None, problem=problem))
+        self, number: int, rows: Rows, asker: Asker, state: State, seed: tuple[int, ...], turns: Turns
+    ) -> IntArray:
+        """The codes that a balanced route gives to rows, in their order."""
+        route = self._plans.routes[number]
+        keys = None if route.key is None else asker.values(route.key, rows)
+        random = np.random.default_rng((*seed, route.position))
+        places = choices(route, state, len(rows), keys, random, turns.taken[route.name], turns.task)
+        if is_counted(route) and len(places) and places[0] >= 0:
+            turns.taken[route.name] += len(rows)
+        made = (self.codes.starts[number] + places).astype(np.int32)
+        return np.where(places < 0, np.int32(self.codes.stuck[number]), made)
 
     def _with_unrouted(self, rows: Rows, codes: IntArray, untaken: npt.NDArray[np.bool_]) -> tuple[Rows, IntArray]:
         """The pairs, and one more for each row that is fine and that no route takes."""
         untaken[rows] = False
         extra = np.flatnonzero(untaken)
         rows = np.concatenate([rows, extra])
-        codes = np.concatenate([codes, np.full(len(extra), self._unrouted, np.int32)])
+        codes = np.concatenate([codes, np.full(len(extra), self.codes.unrouted, np.int32)])
         back = np.argsort(rows, kind="stable")
         return rows[back], codes[back]
 
-    # -- breakers
-
-    def _guard(self, rows: Rows, codes: IntArray, order: Rows, state: State, now: float) -> IntArray:
+    def _guard(self, rows: Rows, codes: IntArray, order: Rows, state: State, now: float, turns: Turns) -> IntArray:
         """The codes with those of fallbacks where a breaker is open, and that of the one delivery that tries it."""
-        found = answers(self.table, state, now)
         guarded = codes.copy()
-        for name, answer in found.items():
+        for name, answer in answers(self.table, state, now).items():
             if answer.others.way is not Way.FALLBACK:
                 continue
-            fallback = self.table.destinations[name].fallback
-            concerned = [
-                number
-                for number, code in enumerate(self._names)
-                if code.destination == name and code.instead_of is None and not code.probe and not code.waits
-            ]
-            hit = np.flatnonzero(np.isin(codes, concerned))
-            if not len(hit):
-                continue
-            for number in concerned:
-                code = self._names[number]
-                away = (
-                    code._replace(waits=True)
-                    if fallback is None
-                    else code._replace(destination=fallback, instead_of=name)
-                )
-                guarded[codes == number] = self._code(away)
-            if answer.first.way is Way.PROBE:
+            hit = np.flatnonzero(np.isin(codes, self.codes.to(name)))
+            guarded[hit] += self.codes.size
+            if answer.first.way is Way.PROBE and len(hit) and name not in turns.probed:
+                turns.probed.add(name)
                 first = hit[np.lexsort((hit, order[rows[hit]]))[0]]
-                guarded[first] = self._code(self._names[codes[first]]._replace(probe=True))
+                guarded[first] += self.codes.size
         return guarded
 
-    def _code(self, code: Code) -> int:
-        found = self._codes.get(code)
-        if found is None:
-            found = self._codes[code] = len(self._names)
-            self._names.append(code)
-        return found
+
+def _texts(texts: list[str | None]) -> Any:
+    return pa.array([None if each is None or not is_writable(each) else each for each in texts], pa.string())
 
 
-def _encoded(column: Any) -> Any:
-    """A column, which may be chunked, as one dictionary array of texts."""
+def _encoded(column: Any, *, repeats: bool = True) -> Any:
+    """A column, which may be chunked, as one dictionary array of texts; without ``repeats`` each row has its own."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if isinstance(column, pa.ChunkedArray):
         column = pa.concat_arrays(column.chunks)
-    if pa.types.is_dictionary(column.type):
-        return column
     if pa.types.is_null(column.type):
         column = column.cast(pa.string())
-    return column.dictionary_encode()
+    if not repeats:
+        column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        places = pa.array(np.arange(len(column), dtype=np.int32), mask=column.is_null().to_numpy(zero_copy_only=False))
+        return pa.DictionaryArray.from_arrays(places, column)
+    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
 
 
-def _by_row(
-    looked: Looked, numbers: IntArray, refused: dict[int, Problem]
-) -> tuple[IntArray, IntArray, list[Problem], IntArray]:
+def _indices(encoded: Any) -> IntArray:
+    found: IntArray = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    return found
+
+
+def _by_row(looked: Looked, numbers: IntArray, refused: dict[int, Problem]) -> Found:
     """For each row the place of its subject, its plan and its problem, each by a number."""
     problems: list[Problem] = [NO_SUBJECT]
     by_problem = {NO_SUBJECT: 0}
@@ -332,7 +358,7 @@ def _by_row(
         rows = np.fromiter(refused, np.int64, len(refused))
         plans[rows] = -1
         problem_numbers[rows] = [number_of(problem) for problem in refused.values()]
-    return numbers, plans, problems, problem_numbers
+    return Found(looked.texts, numbers, plans, problems, problem_numbers)
 
 
 def _order(messages: pa.Table) -> Rows:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pointsman.conditions import Condition
+from pointsman.conditions import Condition, Predicate
 from pointsman.conditions.compile import Holds, compile_holds
 from pointsman.table.route import COMPETING, Route
 from pointsman.table.routing_table import RoutingTable
@@ -24,7 +24,8 @@ class Question:
 
     condition: Condition | None
     predicate: Holds | None
-    fields: frozenset[Any]
+    fields: frozenset[str]
+    """The fields of a message that the predicate reads."""
 
     def holds(self, message: Any, memory: list[Any]) -> bool:
         """Whether both hold; ``memory`` keeps the parsed body of the message."""
@@ -63,6 +64,8 @@ class Plans:
         """By their numbers."""
         self.questions: list[Question] = []
         self._asked = [self._question(route) for route in self.routes]
+        self.reads: tuple[frozenset[str], ...] = tuple(map(self._reads, self.routes, self._asked, _keys(table)))
+        """For each route the fields of a message that it reads besides the subject: ``body``, ``metadata``, …"""
         self._known: dict[bytes, int] = {}
         self.plans: list[Plan] = []
 
@@ -75,12 +78,17 @@ class Plans:
             self.plans.append(self._plan(matching.tolist()))
         return found
 
+    def _reads(self, route: Route, question: int, key: frozenset[str]) -> frozenset[str]:
+        asked = frozenset[str]() if question == NO_QUESTION else self.questions[question].fields
+        named = {"metadata"} if route.condition is not None else set()
+        return (asked | key | named) - {"subject", "original_subject"}
+
     def _question(self, route: Route) -> int:
         if route.condition is None and route.predicate is None:
             return NO_QUESTION
         tree = None if route.predicate is None else route.predicate.tree
-        fields = frozenset() if route.predicate is None else route.predicate.fields
-        made = Question(route.condition, None if tree is None else compile_holds(tree), fields)
+        fields = frozenset() if route.predicate is None else {field.root for field in route.predicate.fields}
+        made = Question(route.condition, None if tree is None else compile_holds(tree), frozenset(fields))
         self.questions.append(made)
         return len(self.questions) - 1
 
@@ -112,3 +120,13 @@ class Plans:
         order = sorted(numbers, key=lambda each: (-self.routes[each].priority if by_priority else 0, each))
         last = next((at for at, number in enumerate(order) if self._asked[number] == NO_QUESTION), len(order))
         return order[: last + 1]
+
+
+def _keys(table: RoutingTable) -> Iterator[frozenset[str]]:
+    """For each enabled route the field that its sticky key is in."""
+    texts = {route.name: route.key for route in table.written.routes}
+    for route in table.routes:
+        if route.enabled:
+            text = texts.get(route.name) if route.key is not None else None
+            fields = Predicate(f"({text}) IS NOT NULL").fields if text is not None else ()
+            yield frozenset(field.root for field in fields)

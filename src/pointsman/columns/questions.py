@@ -2,51 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pointsman.columns.plans import Question
 from pointsman.columns.texts import is_writable, texts_of
 
 Rows = npt.NDArray[np.int64]
-TEXTS = ("id", "source", "content_type", "correlation_id", "causation_id")
 
 
 class Row:
-    """As much of a message as questions read of it."""
+    """As much of a message as questions read of it; what they do not read is left as it is here."""
 
-    __slots__ = (
-        "body",
-        "causation_id",
-        "content_type",
-        "correlation_id",
-        "id",
-        "memory",
-        "metadata",
-        "original_subject",
-        "source",
-        "subject",
-        "time",
-    )
+    body: bytes = b""
+    metadata: Mapping[str, str] = MappingProxyType({})
+    subject: str | None = None
+    original_subject: str | None = None
+    time: datetime | None = None
+    id: str | None = None
+    source: str | None = None
+    content_type: str | None = None
+    correlation_id: str | None = None
+    causation_id: str | None = None
 
-    body: bytes | None
-    memory: list[Any]
-    metadata: dict[str, str]
-    original_subject: str | None
-    subject: str | None
-    time: datetime | None
+    __slots__ = ("__dict__", "memory")
+
+    def __init__(self) -> None:
+        self.memory: list[Any] = []
+        """The parsed body, once a question has asked for it."""
 
 
 class Asker:
     """Answers questions about the rows of one batch; each row is read once, however many questions concern it."""
 
-    def __init__(self, messages: pa.Table, subjects: list[str | None], numbers: npt.NDArray[np.int32]) -> None:
-        self._messages = messages
+    def __init__(
+        self, messages: pa.Table, subjects: list[str | None], numbers: npt.NDArray[np.int32], reads: frozenset[str]
+    ) -> None:
+        """``reads`` are the fields that the questions read."""
+        wanted = [name for name in messages.column_names if name in ("subject", "original_subject") or name in reads]
+        self._messages = messages.select(wanted)
         self._subjects = subjects
         self._numbers = numbers
         """For each row the place of its subject, after translation, among ``subjects``."""
@@ -71,22 +72,15 @@ class Asker:
 
     def _read_rows(self, rows: list[int]) -> None:
         chosen = self._messages.take(pa.array(rows, pa.int64()))
-        names = set(chosen.column_names)
-        columns = {name: _texts(chosen[name]) for name in TEXTS if name in names}
-        bodies = _bytes(chosen["body"]) if "body" in names else None
-        metadata = _maps(chosen["metadata"]) if "metadata" in names else None
-        times = _times(chosen["time"]) if "time" in names else None
-        originals = _texts(chosen["subject"])
-        for at, number in enumerate(rows):
-            row = self._read[number] = Row()
-            row.memory = []
-            row.subject = self._subjects[self._numbers[number]]
-            row.original_subject = originals[at]
-            row.body = b"" if bodies is None or bodies[at] is None else bodies[at]
-            row.metadata = {} if metadata is None else metadata[at]
-            row.time = None if times is None else times[at]
-            for name in TEXTS:
-                setattr(row, name, columns[name][at] if name in columns else None)
+        made = [Row() for _ in rows]
+        self._read.update(zip(rows, made, strict=True))
+        original = "original_subject" if "original_subject" in chosen.column_names else "subject"
+        subjects = [self._subjects[number] for number in self._numbers[rows].tolist()]
+        columns = {"subject": subjects, "original_subject": _texts(chosen[original])}
+        columns |= {name: READERS[name](chosen[name]) for name in READERS if name in chosen.column_names}
+        for name, values in columns.items():
+            for row, value in zip(made, values, strict=True):
+                setattr(row, name, value)
 
 
 def _texts(column: Any) -> list[str | None]:
@@ -96,12 +90,16 @@ def _texts(column: Any) -> list[str | None]:
     return [None if each is None or not is_writable(each) else each for each in texts_of(column)]
 
 
-def _bytes(column: Any) -> list[bytes | None]:
-    found: list[bytes | None] = column.cast(pa.binary()).to_pylist()
+def _bytes(column: Any) -> list[bytes]:
+    if column.null_count:
+        column = pc.fill_null(column.cast(pa.binary()), b"")
+    found: list[bytes] = column.cast(pa.binary()).to_pylist()
     return found
 
 
 def _maps(column: Any) -> list[dict[str, str]]:
+    if pa.types.is_null(column.type):
+        return [{} for _ in range(len(column))]
     return [{key: value for key, value in each or () if value is not None} for each in column.to_pylist()]
 
 
@@ -117,3 +115,12 @@ def _time(micros: int) -> datetime | None:
         return datetime.fromtimestamp(micros // 1_000_000, UTC).replace(microsecond=micros % 1_000_000)
     except (OverflowError, ValueError, OSError):
         return None
+
+
+READERS: dict[str, Callable[[Any], list[Any]]] = {
+    **dict.fromkeys(("id", "source", "content_type", "correlation_id", "causation_id"), _texts),
+    "body": _bytes,
+    "metadata": _maps,
+    "time": _times,
+}
+"""How the column of each field is read."""

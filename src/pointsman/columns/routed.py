@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pointsman.columns.batch import Batch, Decider
+from pointsman.columns.batch import NO_STATE, Batch, Decider, Turns
+from pointsman.columns.codes import Code
+from pointsman.columns.turns import moved
 from pointsman.errors import InputError
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
 
-NO_STATE = State()
 PROBLEM = pa.struct([("stage", pa.string()), ("code", pa.string()), ("reason", pa.string())])
 NAMED = ("route", "strategy", "destination", "instead_of", "probe", "waits")
 ADDED = ("original_subject", *NAMED, "delivery_id", "problem")
@@ -34,16 +35,14 @@ class Routed:
 
     messages: pa.Table
     batch: Batch
-
-    @property
-    def state(self) -> State:
-        """The state of the balances after these messages, for the next call."""
-        return self.batch.state
+    codes: list[Code]
+    state: State
+    """The state of the balances after these messages, for the next call."""
 
     @cached_property
     def deliveries(self) -> pa.Table:
         """One row for each delivery, in the order of the messages."""
-        stuck = np.array([code.problem is not None for code in self.batch.names], np.bool_)
+        stuck = np.array([code.problem is not None for code in self.codes], np.bool_)
         chosen = ~stuck[self.batch.codes] if len(self.batch.codes) else np.empty(0, np.bool_)
         rows, codes = self.batch.rows[chosen], self.batch.codes[chosen]
         taken = self._taken(rows)
@@ -56,11 +55,11 @@ class Routed:
     def quarantine(self) -> pa.Table:
         """The messages that something is wrong with; one that two routes cannot choose for is there twice."""
         batch = self.batch
-        whole = np.flatnonzero(batch.problem_numbers >= 0)
-        stuck = np.array([code.problem is not None for code in batch.names], np.bool_)
+        whole = np.flatnonzero(batch.found.problem_numbers >= 0)
+        stuck = np.array([code.problem is not None for code in self.codes], np.bool_)
         parts = np.flatnonzero(stuck[batch.codes]) if len(batch.codes) else np.empty(0, np.int64)
-        problems = [batch.problems[number] for number in batch.problem_numbers[whole].tolist()]
-        codes = [batch.names[number] for number in batch.codes[parts].tolist()]
+        problems = [batch.found.problems[number] for number in batch.found.problem_numbers[whole].tolist()]
+        codes = [self.codes[number] for number in batch.codes[parts].tolist()]
         rows = np.concatenate([whole, batch.rows[parts]])
         order = np.argsort(rows, kind="stable")
         routes = pa.array([None] * len(whole) + [code.route for code in codes], pa.string())
@@ -72,7 +71,7 @@ class Routed:
     @cached_property
     def unrouted(self) -> pa.Table:
         """The messages that no route takes."""
-        left = self.batch.problem_numbers < 0
+        left = self.batch.found.problem_numbers < 0
         left[self.batch.rows] = False
         return self._taken(np.flatnonzero(left))
 
@@ -81,8 +80,8 @@ class Routed:
         chosen = self.messages.take(pa.array(rows, pa.int64()))
         original = chosen["subject"]
         # What was refused, or cannot be translated, keeps its subject.
-        fine = batch.problem_numbers[rows] < 0
-        numbers = pa.array(batch.subject_numbers[rows], mask=~fine)
+        fine = batch.found.problem_numbers[rows] < 0
+        numbers = pa.array(batch.found.subject_numbers[rows], mask=~fine)
         subject = pc.coalesce(batch.translated.take(numbers), original.cast(pa.string()).combine_chunks())
         place = chosen.column_names.index("subject")
         return chosen.set_column(place, "subject", subject).append_column("original_subject", original)
@@ -91,7 +90,7 @@ class Routed:
         places = pa.array(codes, pa.int32())
         return {
             name: pa.array(
-                [getattr(code, name) for code in self.batch.names],
+                [getattr(code, name) for code in self.codes],
                 pa.bool_() if name in ("probe", "waits") else pa.string(),
             ).take(places)
             for name in NAMED
@@ -124,7 +123,9 @@ def route(
         numbers = pa.array(range(len(messages)), pa.int64()).cast(pa.string())
         messages = messages.append_column("id", pc.binary_join_element_wise("row", numbers, "-"))
     at = time.time() if now is None else now
-    return Routed(messages, _decider(table).decide(messages, principal=principal, state=state, now=at, seed=seed))
+    decider, turns = _decider(table), Turns()
+    batch = decider.decide(messages, principal=principal, state=state, now=at, seed=(seed,), turns=turns)
+    return Routed(messages, batch, decider.codes.names, moved(table, state, turns.taken))
 
 
 def _check(messages: pa.Table, table: RoutingTable) -> None:

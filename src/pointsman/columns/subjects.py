@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +32,7 @@ class Problem(NamedTuple):
 
 
 NO_SUBJECT = Problem("resolve", "not-text", "the subject is missing")
+NOT_UTF8 = Problem("resolve", "not-utf8", "the subject is not UTF-8")
 NOTHING_KNOWN: tuple[str | None, int, Problem | None] = (None, -1, NO_SUBJECT)
 
 
@@ -51,7 +54,9 @@ class Subjects:
         self._table = table
         self._plans = plans
         self._changes = bool(table.translations) or table.enforced is not None
-        self._is_random = any(rule.template.is_random for rule in table.translations)
+        self.is_random = any(rule.template.is_random for rule in table.translations)
+        """Whether two messages of one subject may get different ones; then each row has its own."""
+        self._random: Callable[[], float] = Random(0).random  # noqa: S311, it spreads subjects and guards nothing
         self._known: dict[str, tuple[str | None, int, Problem | None]] = {}
         columns: dict[str, list[int]] = {table.dialect.name: []}
         for number, route in enumerate(plans.routes):
@@ -63,13 +68,16 @@ class Subjects:
             {name: pa.array(each, pa.string()) for name, each in texts.items()}, ids=pa.array(order, pa.int32())
         )
 
-    def look_up(self, dictionary: Any, rows: int) -> Looked:
+    def look_up(self, dictionary: Any, rows: int, seed: tuple[int, ...] = (0,)) -> Looked:
         """What is known of the subjects in a dictionary of so many rows.
 
-        They are remembered for the next batch, unless most rows have one of their own.
+        They are remembered for the next batch, unless most rows have one of their own. ``seed`` is the source of chance
+        for templates that ask for it: the same seed gives the same subjects.
         """
         texts = texts_of(dictionary)
-        if self._is_random or len(texts) > max(rows // 2, SMALL):
+        if self.is_random:
+            self._random = Random(repr(seed)).random  # noqa: S311, as above
+        if self.is_random or len(texts) > max(rows // 2, SMALL):
             return self._resolve(texts, dictionary)
         known = self._known
         if len(known) + len(texts) > MOST_KEPT:
@@ -97,7 +105,7 @@ class Subjects:
             ]
             dictionary = None
         found = self._index.match(_column(texts, problems) if dictionary is None else dictionary)
-        plans = self._numbers(found)
+        plans = self.plans_of(found)
         for place in np.flatnonzero(plans < 0).tolist():
             text = texts[place]
             if place in problems:
@@ -108,7 +116,7 @@ class Subjects:
                 self._without_routes(text, place, plans, problems)
         return Looked(texts, plans, problems)
 
-    def _numbers(self, found: Any) -> IntArray:
+    def plans_of(self, found: Any) -> IntArray:
         """The number of the plan of each list of routes; -1 where it is null."""
         valid = found.is_valid().to_numpy(zero_copy_only=False)
         offsets = found.offsets.to_numpy().astype(np.int64)
@@ -128,7 +136,7 @@ class Subjects:
     def _translated(self, subject: str, place: int, problems: dict[int, Problem]) -> str:
         """The new subject; the same one if there is a problem, which is noted."""
         try:
-            new = self._table.translate(subject)
+            new = self._table.translate(subject, self._random)
             self._table.check_name(new)
         except TemplateError as error:
             problem = error.__cause__.problem if isinstance(error.__cause__, SubjectError) else error.problem
@@ -142,6 +150,9 @@ class Subjects:
 
     def _without_routes(self, subject: str, place: int, plans: IntArray, problems: dict[int, Problem]) -> None:
         """A subject that no dialect of the routes has; that of the table may."""
+        if not is_writable(subject):
+            problems[place] = NOT_UTF8
+            return
         try:
             self._table.index.match(subject)
         except SubjectError as error:

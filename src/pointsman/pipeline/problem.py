@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from pointsman.errors import InputError
 from pointsman.pipeline.columns import find
-from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -39,14 +38,6 @@ def with_problem(frame: DataFrame, stage: str, code: Column | str, reason: Colum
     made = sf.struct(sf.lit(stage).alias("stage"), named.alias("code"), reason.alias("reason")).cast(TYPE)
     base = with_problems(frame)
     return base.withColumn(PROBLEM, sf.when(base[PROBLEM].isNull() & where, made).otherwise(base[PROBLEM]))
-
-
-def refuse_functions(table: RoutingTable) -> None:
-    """Raises ``InputError`` (``function-on-spark``) for a table that names Python functions."""
-    if table.functions:
-        names = ", ".join(map(repr, table.functions))
-        problem = f"the table calls {names}, and Spark's workers have no Python functions of yours"
-        raise InputError("function-on-spark", problem)
 
 
 def is_fine(frame: DataFrame) -> Column:

@@ -9,8 +9,7 @@ from pointsman.errors import InputError, MissingExtraError
 from pointsman.pipeline.compiled_subscriptions import CompiledSubscriptions, compile_subscriptions
 from pointsman.pipeline.index_file import lists, opened, ship
 from pointsman.pipeline.resolve_conditions import resolve_conditions
-from pointsman.pipeline.resolve_routes import resolve_routes
-from pointsman.pipeline.route_codes import RouteCodes
+from pointsman.pipeline.stages import resolve_routes
 from pointsman.pipeline.subscription_frame import has_more_than_patterns
 from pointsman.table.routing_table import RoutingTable
 
@@ -30,7 +29,7 @@ def resolve(
     comes out; ``how`` has further arguments for both. What was compiled can be given instead.
     """
     if isinstance(to, RoutingTable):
-        return resolve_routes(messages, to, RouteCodes.of(to))
+        return resolve_routes(messages, to)
     if isinstance(to, CompiledSubscriptions):
         return resolve_conditions(messages, to, **how)
     if how or has_more_than_patterns(to):

@@ -10,9 +10,9 @@ from pointsman.columns.new_folder import new_folder
 from pointsman.columns.report import BatchReport, Tally
 from pointsman.pipeline.formats import NO_OPTIONS, write_frame
 from pointsman.pipeline.problem import PROBLEM
-from pointsman.pipeline.route import DELIVERED, OUTCOME, QUARANTINED, UNROUTED, Routed, route
 from pointsman.pipeline.shared_folder import check_shared
 from pointsman.pipeline.spark_errors import spark_errors
+from pointsman.pipeline.stages import DELIVERED, OUTCOME, QUARANTINED, UNROUTED, route
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
@@ -44,10 +44,11 @@ def route_files(
     with new_folder(out, overwrite=overwrite) as draft, spark_errors(str(out)):
         check_shared(messages.sparkSession, str(draft))
         numbered = messages.withColumn(MESSAGE, sf.monotonically_increasing_id())
-        rows = route(numbered, table, principal=principal).rows.persist(StorageLevel.MEMORY_AND_DISK)
+        found = route(numbered, table, principal=principal)
+        rows = found.rows.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             report = _count(messages.count(), rows, table)
-            routed = Routed(rows.drop(MESSAGE))
+            routed = found._replace(rows=rows.drop(MESSAGE))
             write_frame(routed.deliveries, draft / "deliveries", format_name, options, ("destination",))
             write_frame(routed.quarantine, draft / "quarantine", format_name, options)
             write_frame(routed.unrouted, draft / "unrouted", format_name, options)

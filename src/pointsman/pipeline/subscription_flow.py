@@ -13,20 +13,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import InputError
-from pointsman.pipeline.authorize import refusing
 from pointsman.pipeline.columns import find
+from pointsman.pipeline.crossing import decider_of, part_of
 from pointsman.pipeline.deliver import deliver
 from pointsman.pipeline.delivering.saving import save
 from pointsman.pipeline.formats import stream_messages
 from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.resolve_conditions import ID, MOST_IN_A_PAGE, resolve_conditions
 from pointsman.pipeline.subscription_versions import SubscriptionVersions
-from pointsman.pipeline.table_file import part_of, ship_table
 from pointsman.subscriptions.output_adapter import NAMED, ROUTE
 from pointsman.table.routing_table import RoutingTable
 
@@ -97,9 +97,25 @@ def readable(deliveries: DataFrame, table: RoutingTable) -> DataFrame:
 
     if table.access is None:
         return deliveries
-    refusal = refusing(ship_table(deliveries.sparkSession, part_of(table, "access")), "subscribe")
-    may = refusal(sf.col("owner"), sf.col("subject")).isNull()
+    may = _reading(part_of(table, "access"))(sf.col("owner"), sf.col("subject"))
     return deliveries.where(sf.col("subject").isNotNull() & may)
+
+
+def _reading(part: RoutingTable) -> Any:
+    """The function from an owner and a subject to whether the owner may read it."""
+    import pyarrow as pa
+    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # it is there; its stub does not say so
+
+    text, digest = json.dumps(part.plain, ensure_ascii=False), part.hash
+
+    def may_read(owners: Any, subjects: Any) -> Any:
+        decider = decider_of(digest, text)
+        pairs = zip(owners.to_pylist(), subjects.to_pylist(), strict=True)
+        return pa.array([decider.may_read(owner, subject) for owner, subject in pairs], pa.bool_())
+
+    # Spark reads from the types that it works on columns; as text it could not find them here.
+    may_read.__annotations__ = {"owners": pa.Array, "subjects": pa.Array, "return": pa.Array}
+    return arrow_udf(may_read, "boolean")
 
 
 class SubscriptionFlow:

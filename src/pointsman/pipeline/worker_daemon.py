@@ -12,10 +12,8 @@ from importlib.util import find_spec
 
 OWN = (
     "pointsman.pipeline.json_messages",
-    "pointsman.pipeline.authorize",
-    "pointsman.pipeline.translate",
-    "pointsman.pipeline.resolve_routes",
-    "pointsman.pipeline.select",
+    "pointsman.columns.batch",
+    "pointsman.pipeline.crossing",
     "pointsman.pipeline.stateful.following",
     "pointsman.matching.remembered",
 )

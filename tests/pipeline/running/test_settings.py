@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pointsman.pipeline.route_codes import RouteCodes
 
 from pointsman.errors import InputError, TableError
 from pointsman.pipeline.delivering.choosing import Places, Surroundings
 from pointsman.pipeline.delivering.http import Http
-from pointsman.pipeline.route_codes import RouteCodes
 from pointsman.pipeline.running.run import run
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.versions import Tables

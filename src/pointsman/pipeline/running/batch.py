@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pointsman.columns.turns import settled
 from pointsman.pipeline import batch_state
-from pointsman.pipeline.balancing import settled
 from pointsman.pipeline.breaking import Outcome, report
 from pointsman.pipeline.delivering.deliverer import Deliverer, Group, Written
 from pointsman.pipeline.delivering.saving import save
 from pointsman.pipeline.problem import PROBLEM
-from pointsman.pipeline.route import DELIVERED, OUTCOME, QUARANTINED, UNROUTED, Routed, route
 from pointsman.pipeline.running.bad_files import BadFiles
 from pointsman.pipeline.running.places import out_of, places_of
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.subscribed import Subscribed, by_routes
 from pointsman.pipeline.running.versions import Tables, Tell
+from pointsman.pipeline.stages import DELIVERED, OUTCOME, QUARANTINED, UNROUTED, Routed, route
 from pointsman.pipeline.subscription_flow import ADDED
 from pointsman.subscriptions.output_adapter import ROUTE
 from pointsman.table.routing_table import RoutingTable
@@ -123,7 +123,7 @@ class BatchRunner:
         rows = rows.persist()
         try:
             counted = _count(rows)
-            written = self._write(Routed(rows), table, batch, counted)
+            written = self._write(routed._replace(rows=rows), table, batch, counted)
             own = rows if self._subscribed is None else by_routes(rows)
             after = self._after(routed._replace(rows=own), table, state, counted, written.outcomes, float(now))
             batch_state.record(self._checkpoint, batch, after, begun)
@@ -160,8 +160,8 @@ class BatchRunner:
         now: float,
     ) -> State:
         """The state for the next batch: with the end of this one, no delivery of it is in flight any more."""
-        if routed.balanced is not None:
-            state = routed.balanced._replace(deliveries=routed.rows).state()
+        if any(route.balance is not None for route in table.routes):
+            state = routed.state()
             finished: Counter[tuple[str, str]] = Counter()
             for row in counted:
                 if row[OUTCOME] == DELIVERED:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pointsman.pipeline.authorize import authorize
 from pointsman.pipeline.delivering.saving import save
-from pointsman.pipeline.route import with_ids
 from pointsman.pipeline.running.batch import BatchRunner
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.versions import Tell
+from pointsman.pipeline.stages import authorize, translate, with_ids
 from pointsman.pipeline.stateful.follow import follow
 from pointsman.pipeline.stateful.rows import COMMAND
-from pointsman.pipeline.translate import translate
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:

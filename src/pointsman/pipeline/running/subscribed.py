@@ -10,8 +10,8 @@ from pointsman.pipeline.columns import refuse_columns
 from pointsman.pipeline.delivering.choosing import names_of
 from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.resolve_conditions import ID, resolve_conditions
-from pointsman.pipeline.route import DELIVERED, OUTCOME, to_routes
 from pointsman.pipeline.running.versions import Tables, Tell
+from pointsman.pipeline.stages import DELIVERED, OUTCOME, authorize, resolve_routes, translate, with_ids
 from pointsman.pipeline.subscription_flow import ADDED, output_adapter, readable, with_destinations
 from pointsman.pipeline.subscription_versions import SubscriptionVersions, read_files
 from pointsman.table.routing_table import RoutingTable
@@ -61,7 +61,8 @@ class Subscribed:
         from pyspark.sql import functions as sf
 
         refuse_columns(messages, *ADDED)
-        found = to_routes(messages, table, principal=principal, seed=batch).drop("routes")
+        allowed = authorize(with_ids(messages, batch), table, principal=principal)
+        found = resolve_routes(translate(allowed, table), table).drop("routes")
         resolved = resolve_conditions(found, self._versions.of_batch(batch), now=now).drop(PROBLEM)
         made = readable(output_adapter(resolved), table).withColumn(OUTCOME, sf.lit(DELIVERED))
         if WAITS in rows.columns:

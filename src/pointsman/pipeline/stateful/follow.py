@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
@@ -10,7 +11,6 @@ from pointsman.pipeline.columns import find
 from pointsman.pipeline.stateful.events import crossing
 from pointsman.pipeline.stateful.part import part_of
 from pointsman.pipeline.stateful.rows import CROSSING
-from pointsman.pipeline.table_file import ship_table
 from pointsman.routing.plain import is_whole
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def follow(
     rows = crossing(messages, part, buckets)
     for key, value in SETTINGS.items():
         spark.conf.set(key, value)
-    processor = BucketProcessor(ship_table(spark, part), exact=time_mode == "eventTime")
+    processor = BucketProcessor(json.dumps(part.plain, ensure_ascii=False), exact=time_mode == "eventTime")
     made = rows.groupBy("bucket").transformWithStateInPandas(processor, CROSSING, "append", time_mode)
     return made.withColumns(
         {

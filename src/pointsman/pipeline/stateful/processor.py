@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
-from pyspark import SparkFiles
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
     StatefulProcessor,
@@ -19,8 +20,8 @@ from pointsman.pipeline.stateful.bucket import Bucket
 from pointsman.pipeline.stateful.events import in_order
 from pointsman.pipeline.stateful.following import Following
 from pointsman.pipeline.stateful.rows import OutputRow, crossing
-from pointsman.pipeline.table_file import opened_table
 from pointsman.table.collector import without_collector
+from pointsman.table.routing_table import RoutingTable
 
 STATE = "bucket"
 Frame = Any
@@ -30,7 +31,7 @@ Frame = Any
 class BucketProcessor(StatefulProcessor):
     """Follows the sagas and gatherings of a bucket.
 
-    ``part`` is the name under which the part of the table was shipped; ``exact`` says whether the time is that of the
+    ``part`` is the plain data of the part of the table as JSON; ``exact`` says whether the time is that of the
     events, and otherwise that of the batch.
     """
 
@@ -90,8 +91,7 @@ class BucketProcessor(StatefulProcessor):
     def _open(self) -> tuple[Following, Bucket]:
         stored = self._state.get()
         bucket = Bucket(None if stored is None else bytes(stored[0]))
-        part = opened_table(SparkFiles.get(self._part))
-        return Following(part, bucket, exact=self._exact), bucket
+        return Following(_table(self._part), bucket, exact=self._exact), bucket
 
     def _close(self, following: Following, bucket: Bucket, fired: int | None) -> Iterator[Frame]:
         """Stores the bucket, sets its timer, and gives the rows."""
@@ -118,6 +118,12 @@ class BucketProcessor(StatefulProcessor):
         if wanted is not None:
             self._handle.registerTimer(wanted)
         bucket.timer = wanted
+
+
+@lru_cache(maxsize=8)
+def _table(text: str) -> RoutingTable:
+    """The table, read once in the life of a worker process."""
+    return RoutingTable.from_plain(json.loads(text))
 
 
 def _frame(rows: list[OutputRow]) -> Frame:

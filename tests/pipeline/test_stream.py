@@ -11,9 +11,9 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from pointsman import Message
-from pointsman.pipeline.balancing import balance
+from pointsman.pipeline import route
 from pointsman.pipeline.batch_state import begin, load, record
-from pointsman.pipeline.breaking import Outcome, ask, report
+from pointsman.pipeline.breaking import Outcome, report
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
 
@@ -54,14 +54,13 @@ class Pipeline:
         """Decides a batch, as a driver does it."""
         self.versions.append((batch_id, begin(self.checkpoint, batch_id, {"attempt": len(self.versions)})["attempt"]))
         state = load(self.checkpoint, batch_id)
-        balanced = balance(batch, TABLE, state, seed=batch_id)
-        guarded = ask(balanced.deliveries, TABLE, state, now=batch_id)
-        rows = [(row.position, row.route, row.destination) for row in guarded.collect()]
+        routed = route(batch, TABLE, state=state, now=batch_id, seed=batch_id)
+        rows = [(row.position, row.route, row.destination) for row in routed.deliveries.collect()]
         self.sent.setdefault(batch_id, []).append(sorted(rows))
         self.at(batch_id, "sent")
         failed = sum(destination == "a" for *_, destination in rows)
         outcomes = {"a": Outcome(failed=2 * failed)}
-        after = report(TABLE, balanced.state(), outcomes, asked=batch_id, now=batch_id)
+        after = report(TABLE, routed.state(), outcomes, asked=batch_id, now=batch_id)
         record(self.checkpoint, batch_id, after, {})
         self.at(batch_id, "recorded")
 
@@ -77,13 +76,13 @@ def test_a_stream_that_breaks_off_goes_on_from_its_checkpoint(spark: SparkSessio
     source, checkpoint = tmp_path / "source", tmp_path / "checkpoint"
     source.mkdir()
     for number, size in enumerate(SIZES):
-        rows = [{"route": route, "position": place} for place in range(size) for route in ("turn", "share")]
+        rows = [{"subject": "s", "position": place} for place in range(size)]
         path = source / f"{number}.json"
         path.write_text("\n".join(json.dumps(row) for row in rows))
         os.utime(path, (1_000_000 + number, 1_000_000 + number))
     pipeline = Pipeline(checkpoint, [(0, "recorded"), (1, "sent")])
     for attempt in range(3):
-        stream = spark.readStream.schema("route string, position bigint").option("maxFilesPerTrigger", 1)
+        stream = spark.readStream.schema("subject string, position bigint").option("maxFilesPerTrigger", 1)
         writer = stream.json(str(source)).writeStream.foreachBatch(pipeline).trigger(availableNow=True)
         query = writer.option("checkpointLocation", str(checkpoint)).start()
         if attempt < 2:

@@ -1,1 +1,0 @@
-"""What routes ask of messages, on Spark."""
