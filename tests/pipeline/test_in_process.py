@@ -185,7 +185,7 @@ def test_a_principal_is_asked_about_with_and_without_spark(
 def test_a_plain_table_adds_no_columns_that_it_does_not_need(
     spark: SparkSession, tmp_path: Path, out_format: str
 ) -> None:
-    """Neither positions nor those of breakers; and where nothing is set aside, the folder is there all the same."""
+    """Those of breakers; and where nothing is set aside, the folder is there all the same."""
     pq.write_table(pa.table({"id": ["1"], "subject": ["mail.x"]}), tmp_path / "in.parquet")
     same_both_ways(spark, tmp_path, tmp_path / "in.parquet", RoutingTable.parse(PLAIN), out_format)
     (tmp_path / "none.jsonl").touch()

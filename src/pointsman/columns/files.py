@@ -15,10 +15,11 @@ import pyarrow.compute as pc
 from pointsman.columns.message_files import ON_SPARK, SPELLED, read_files
 from pointsman.columns.new_folder import new_folder
 from pointsman.columns.report import BatchReport, Tally
-from pointsman.columns.routed import NO_STATE, route
+from pointsman.columns.routed import route
 from pointsman.columns.row_files import Folder, check_format
 from pointsman.errors import InputError
 from pointsman.table.routing_table import RoutingTable
+from pointsman.table.state import State
 
 NO_OPTIONS: Mapping[str, str] = {}
 MESSAGE = "pointsman_message"
@@ -59,7 +60,7 @@ def route_files(
     if "://" in str(messages):
         raise InputError("bad-usage", f"a URL is read by Spark alone; {ON_SPARK}", file=str(messages))
     check_format(out_format, out_options)
-    tally, state = Tally(), NO_STATE
+    tally, state = Tally(), State()
     with new_folder(out, overwrite=overwrite) as draft:
         folders = [
             Folder(draft / name, out_format, out_options, "destination" if name == "deliveries" else None)
@@ -68,7 +69,7 @@ def route_files(
         try:
             for number, chunk in enumerate(read_files(Path(messages), format_name, options)):
                 given = chunk.column_names
-                prepared = _prepared(chunk, table, tally.read)
+                prepared = _prepared(chunk, tally.read)
                 if principal is not None:
                     prepared = _renamed(prepared, "principal", NAMED_PRINCIPAL)
                 wrong = prepared["problem"].is_valid()
@@ -93,21 +94,14 @@ def route_files(
     return report
 
 
-def _prepared(chunk: pa.Table, table: RoutingTable, first: int) -> pa.Table:
-    """The messages with an id each, with ``position`` if the table goes by the order, and with ``MESSAGE``."""
+def _prepared(chunk: pa.Table, first: int) -> pa.Table:
+    """The messages with an id each, and with ``MESSAGE``."""
     made = chunk.rename_columns([name.lower() if name.lower() in SPELLED else name for name in chunk.column_names])
     rows = pa.array(np.arange(first, first + len(made), dtype=np.int64))
     ids = made["id"].combine_chunks() if "id" in made.column_names else pa.nulls(len(made), pa.string())
     missing = pc.or_kleene(ids.is_null(), pc.equal(ids, ""))
     if "id" not in made.column_names or pc.any(missing).as_py():
         made = _with(made, "id", pc.if_else(missing, _new_ids(made, missing, rows), ids))
-    needed = any(each.balance is not None for each in table.routes) or any(
-        each.breaker is not None for each in table.destinations.values()
-    )
-    if needed and "position" not in made.column_names:
-        made = _with(made, "position", rows)
-    elif needed and pa.types.is_signed_integer(made["position"].type):
-        made = _with(made, "position", pc.coalesce(made["position"].combine_chunks().cast(pa.int64()), rows))
     return made.append_column(MESSAGE, rows)
 
 
