@@ -9,14 +9,16 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pointsman.cli.main import main
+from pointsman.columns.new_folder import new_folder
+from pointsman.columns.report import BatchReport, Sent
 from pointsman.errors import InputError
 from pointsman.pipeline.formats import read_messages
-from pointsman.pipeline.new_folder import new_folder
-from pointsman.pipeline.route_files import BatchReport, Sent, route_files
+from pointsman.pipeline.route_files import route_files
 from pointsman.table.routing_table import RoutingTable
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
+SPARK = ("--master", "local[*]")
 TABLE = """
 routes:
   - {name: mail, pattern: mail.>, destinations: [post, archive/1]}
@@ -48,7 +50,7 @@ def test_every_message_is_delivered_quarantined_or_unrouted(
 ) -> None:
     """The command says how many, and the files hold them."""
     with pytest.raises(SystemExit) as ended:
-        main(["route", "table.yaml", "--messages", "in.jsonl", "--out", "made/out", "--json"])
+        main(["route", "table.yaml", "--messages", "in.jsonl", "--out", "made/out", "--json", *SPARK])
     assert ended.value.code == 0
     said = json.loads(capsys.readouterr().out)
     assert said["messages"] == {"read": 7, "delivered": 3, "quarantined": 3, "unrouted": 1, "partly": 1}
@@ -100,7 +102,7 @@ def test_a_folder_that_is_there_is_replaced_only_if_told(spark: SparkSession, fo
 def test_a_batch_that_fails_leaves_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Neither the folder nor a draft of it; and it is told in a sentence."""
     with pytest.raises(SystemExit) as ended:
-        main(["route", "table.yaml", "-m", "in.jsonl", "-o", "out", "--out-format", "nonsense"])
+        main(["route", "table.yaml", "-m", "in.jsonl", "-o", "out", "--out-format", "nonsense", *SPARK])
     assert ended.value.code == 2
     assert "error[spark-failed]: [DATA_SOURCE_NOT_FOUND]" in capsys.readouterr().err
     assert sorted(path.name for path in folder.iterdir()) == ["in.jsonl", "table.yaml"]

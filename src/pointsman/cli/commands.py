@@ -68,7 +68,7 @@ class Commands(PartsGroup):
         Part(
             "route",
             "pointsman.cli.route:route",
-            "Route the messages of a file or folder on Spark, once, and write what became of each.",
+            "Route the messages of a file or folder, once, and write what became of each.",
         ),
         Part("table", "pointsman.cli.table:app", "Compare routing tables, and show their schema."),
         Part("pattern", "pointsman.cli.pattern:app", "Compare and convert patterns."),

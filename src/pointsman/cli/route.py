@@ -9,10 +9,10 @@ import typer
 
 from pointsman.cli.explain import Environment, TableFile
 from pointsman.cli.output import AsJson, show_json
-from pointsman.cli.spark import LOCAL, Format, Master, Options, doing, read_options, session
+from pointsman.cli.spark import Format, Options, doing, read_options, session
 
 if TYPE_CHECKING:
-    from pointsman.pipeline.route_files import BatchReport
+    from pointsman.columns.report import BatchReport
 
 
 def route(
@@ -37,32 +37,58 @@ def route(
             "--principal", "-p", metavar="NAME", help="Who publishes all of them; else their own column says."
         ),
     ] = None,
-    master: Master = LOCAL,
+    master: Annotated[
+        str | None,
+        typer.Option(
+            "--master",
+            metavar="URL",
+            help="Route on Spark, which runs there: local[*] is this machine. Without it this process routes.",
+            show_default=False,
+        ),
+    ] = None,
     json: AsJson = False,
 ) -> None:
-    """Route the messages of a file or folder on Spark, once, and write what became of each.
+    """Route the messages of a file or folder, once, and write what became of each.
 
     OUT gets the folders deliveries, quarantine and unrouted, and appears when all is written.
     """
-    from pointsman.pipeline.formats import format_of, read_messages
-    from pointsman.pipeline.new_folder import check_free
-    from pointsman.pipeline.route_files import route_files
+    from pointsman.columns.new_folder import check_free
+    from pointsman.pipeline.formats import format_of
     from pointsman.table.routing_table import RoutingTable
 
     loaded = RoutingTable.load(table, environment)
     options, out_options = read_options(option), read_options(out_option)
     chosen = format or format_of(messages)
     check_free(out.absolute(), overwrite=overwrite)
-    with session("pointsman route", master) as spark, doing(f"Routing {messages} …"):
-        report = route_files(
-            read_messages(spark, messages, chosen, options),
-            loaded,
-            out,
-            format_name=out_format,
-            options=out_options,
-            principal=principal,
-            overwrite=overwrite,
-        )
+    if master is None:
+        from pointsman.columns import files
+
+        with doing(f"Routing {messages} …"):
+            report = files.route_files(
+                messages,
+                loaded,
+                out,
+                format_name=chosen,
+                options=options,
+                out_format=out_format,
+                out_options=out_options,
+                principal=principal,
+                overwrite=overwrite,
+            )
+    else:
+        from pointsman.pipeline.formats import read_messages
+        from pointsman.pipeline.route_files import route_files
+
+        with session("pointsman route", master) as spark, doing(f"Routing {messages} …"):
+            report = route_files(
+                read_messages(spark, messages, chosen, options),
+                loaded,
+                out,
+                format_name=out_format,
+                options=out_options,
+                principal=principal,
+                overwrite=overwrite,
+            )
     if json:
         show_json(report.as_dict() | {"out": str(out)})
     else:

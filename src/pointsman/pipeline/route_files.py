@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from pointsman.errors import InputError
+from pointsman.columns.new_folder import new_folder
+from pointsman.columns.report import BatchReport, Tally
 from pointsman.pipeline.formats import NO_OPTIONS, write_frame
-from pointsman.pipeline.new_folder import new_folder
 from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.shared_folder import check_shared
 from pointsman.pipeline.spark_errors import spark_errors
@@ -21,68 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MESSAGE = "pointsman_message"
-REPORT = "report.json"
-
-
-class Sent(NamedTuple):
-    """How many deliveries a route made to a destination."""
-
-    route: str
-    destination: str
-    deliveries: int
-
-
-class SetAside(NamedTuple):
-    """How many rows of the quarantine a stage has made, and the reason that one of them has.
-
-    A message has one, or one for each route that could not choose a destination.
-    """
-
-    stage: str
-    code: str
-    rows: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class BatchReport:
-    """What became of the messages of a batch."""
-
-    table: str
-    """The hash of the table."""
-    environment: str | None
-    read: int
-    delivered: int
-    """Messages with at least one delivery."""
-    quarantined: int
-    """Messages without a delivery that something is wrong with."""
-    unrouted: int
-    partly: int
-    """Messages that are delivered by one route, and quarantined by another that could not choose a destination."""
-    sent: tuple[Sent, ...]
-    set_aside: tuple[SetAside, ...]
-
-    @property
-    def deliveries(self) -> int:
-        """All of them."""
-        return sum(each.deliveries for each in self.sent)
-
-    def as_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
-        return {
-            "table": self.table,
-            "environment": self.environment,
-            "messages": {
-                "read": self.read,
-                "delivered": self.delivered,
-                "quarantined": self.quarantined,
-                "unrouted": self.unrouted,
-                "partly": self.partly,
-            },
-            "deliveries": self.deliveries,
-            "sent": [each._asdict() for each in self.sent],
-            "quarantine": [each._asdict() for each in self.set_aside],
-        }
 
 
 def route_files(
@@ -118,7 +54,7 @@ def route_files(
             write_frame(routed.unrouted, draft / "unrouted", format_name, options)
         finally:
             rows.unpersist()
-        (draft / REPORT).write_text(json.dumps(report.as_dict(), ensure_ascii=False, indent=2) + "\n", "utf-8")
+        report.write(draft)
     return report
 
 
@@ -139,23 +75,16 @@ def _count(read: int, rows: DataFrame, table: RoutingTable) -> BatchReport:
     outcomes = rows.groupBy(MESSAGE).agg(sf.sort_array(sf.collect_set(OUTCOME)).alias("outcomes"))
     counted = {tuple(row["outcomes"]): row["count"] for row in outcomes.groupBy("outcomes").count().collect()}
     partly = counted.get((DELIVERED, QUARANTINED), 0)
-    sent = [Sent(row["route"], row["destination"], row["rows"]) for row in groups if row[OUTCOME] == DELIVERED]
-    aside = [
-        SetAside(row["stage"], row["code"], row["rows"], row["reason"]) for row in groups if row[OUTCOME] == QUARANTINED
-    ]
-    report = BatchReport(
-        table.hash,
-        table.environment,
+    tally = Tally(
         read,
         counted.get((DELIVERED,), 0) + partly,
         counted.get((QUARANTINED,), 0),
         counted.get((UNROUTED,), 0),
         partly,
-        tuple(sorted(sent, key=lambda each: (-each.deliveries, each.route, each.destination))),
-        tuple(sorted(aside, key=lambda each: (-each.rows, each.stage, each.code))),
     )
-    parts = (report.delivered, report.quarantined, report.unrouted)
-    if sum(parts) != read:
-        problem_text = f"{read} messages were read, but {' + '.join(map(str, parts))} = {sum(parts)} have an outcome"
-        raise InputError("uneven-batch", problem_text)
-    return report
+    for row in groups:
+        if row[OUTCOME] == DELIVERED:
+            tally.sent[row["route"], row["destination"]] += row["rows"]
+        elif row[OUTCOME] == QUARANTINED:
+            tally.set_apart(row["stage"], row["code"], row["rows"], row["reason"])
+    return tally.report(table)
