@@ -198,19 +198,20 @@ def as_texts(rows: pa.Table, form: str) -> pa.Table:
 
     In CSV, times and fractions are texts, and maps, structs and lists are JSON.
     """
-    made = rows
-    for place, field in enumerate(rows.schema):
+    made: dict[str, Any] = {}
+    for field in rows.schema:
         column, kind = rows[field.name], field.type
         if pa.types.is_binary(kind):
-            texts, encoded = _texts_of_bytes(column)
-            made = made.set_column(place, field.name, texts).append_column(f"{field.name}_base64", encoded)
+            made[field.name], made[f"{field.name}_base64"] = _texts_of_bytes(column)
         elif form == "csv" and pa.types.is_floating(kind):
-            numbers = [None if each is None else repr(each) for each in column.to_pylist()]
-            made = made.set_column(place, field.name, pa.array(numbers, pa.string()))
+            made[field.name] = pa.array(
+                [None if each is None else repr(each) for each in column.to_pylist()], pa.string()
+            )
         elif form == "csv" and (pa.types.is_nested(kind) or pa.types.is_timestamp(kind)):
-            texts = _json_values(column) if pa.types.is_nested(kind) else _times(column)
-            made = made.set_column(place, field.name, texts)
-    return made
+            made[field.name] = _json_values(column) if pa.types.is_nested(kind) else _times(column)
+        else:
+            made[field.name] = column
+    return pa.table(made)
 
 
 def json_lines(rows: pa.Table) -> pa.ChunkedArray[Any]:
@@ -268,10 +269,10 @@ def _json_text(column: Any) -> Any:
 
 
 def _times(column: Any) -> Any:
-    """Times as Spark writes them into texts: to the millisecond, in UTC."""
+    """Times as texts, to the microsecond, in UTC."""
     ending = "" if column.type.tz is None else "Z"
-    rounded = pc.floor_temporal(column, unit="millisecond").cast(pa.timestamp("ms", column.type.tz))
-    return pc.strftime(rounded, format=f"%Y-%m-%dT%H:%M:%S{ending}", locale="C")
+    exact = column.cast(pa.timestamp("us", column.type.tz))
+    return pc.strftime(exact, format=f"%Y-%m-%dT%H:%M:%S{ending}", locale="C")
 
 
 def _texts_of_bytes(column: Any) -> tuple[Any, Any]:

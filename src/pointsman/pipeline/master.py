@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """The environment variable by which ``spark-submit`` tells a program of the Java that it has started for it."""
@@ -13,6 +15,21 @@ ON_THIS_MACHINE = {
     "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
 }
 """On a cluster, these are for its ``spark-defaults.conf`` to say."""
+
+
+HEAP = "spark.driver.memory"
+"""On this machine tasks run in the driver, and all of Spark in this heap."""
+SMALLEST_HEAP, LARGEST_HEAP = 1024, 8192
+"""In MB."""
+
+
+def heap_size() -> str:
+    """Java's heap, as Spark is told it: a quarter of the memory of this machine, or of what a container allows."""
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with suppress(OSError, ValueError):
+            found.append(int(Path(limit).read_text()))
+    return f"{min(max(min(found) // 4 >> 20, SMALLEST_HEAP), LARGEST_HEAP)}m"
 
 
 def is_local(master: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pointsman.errors import MissingExtraError, PointsmanError
 from pointsman.pipeline.java import find_java
 from pointsman.pipeline.java_wrapper import make_wrapper
-from pointsman.pipeline.master import ON_THIS_MACHINE, is_local, is_submitted, python_variables
+from pointsman.pipeline.master import HEAP, ON_THIS_MACHINE, heap_size, is_local, is_submitted, python_variables
 from pointsman.pipeline.spark_errors import origin_of
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ SETTINGS = {
     "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
     # Measured: the rows of a batch wait in Java, where more of them cost more; fewer cost Python more.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "8192",
+    # Whatever the size of the bodies, so many bytes at a time are on their way to Python, and a reader of Parquet holds
+    # so few rows: with Spark's own limits, bodies of 100 KB take more than a small heap.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
+    "spark.sql.parquet.columnarReaderBatchSize": "1024",
     "spark.python.daemon.module": "pointsman.pipeline.worker_daemon",
     _JAVA_OPTIONS: _QUIET,
 }
@@ -52,6 +56,9 @@ def local_session(name: str = "pointsman", master: str = ANYWHERE, **config: obj
     In a program that ``spark-submit`` has started, that has said all this already: only ``config`` is set, and a
     master that is not ``local[*]``.
 
+    On this machine Java's heap is a quarter of the memory, from 1 to 8 GB, unless ``config`` has another
+    ``spark.driver.memory``.
+
     Raises MissingExtraError when pyspark is not installed, and PointsmanError: ``no-java``, and ``spark-failed`` when
     Java or Spark does not start with these settings. The caller ends the session with ``stop()``.
     """
@@ -66,7 +73,7 @@ def local_session(name: str = "pointsman", master: str = ANYWHERE, **config: obj
     if not is_submitted(os.environ):
         os.environ["JAVA_HOME"] = str(_quiet(find_java().home))
         os.environ.update(python_variables(master, config, os.environ, sys.executable))
-        settings = {**SETTINGS, **(ON_THIS_MACHINE if is_local(master) else {})}
+        settings = {**SETTINGS, **({**ON_THIS_MACHINE, HEAP: heap_size()} if is_local(master) else {})}
     if not is_submitted(os.environ) or master != ANYWHERE:
         builder = builder.master(master)
     for key, value in {**settings, **config}.items():

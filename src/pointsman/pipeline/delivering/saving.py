@@ -13,8 +13,11 @@ TEXTUAL = ("json", "csv", "xml")
 """Formats that hold texts alone."""
 RESTORED = ("json", "csv", "parquet", "orc")
 """Formats that rows are read back from as they were."""
-TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
-"""To the microsecond, with the zone."""
+TIMES = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+"""To the microsecond, with the zone if there is one."""
 CSV = {"header": "true", "escape": '"', "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}
 """What CSV is written with, unless the options say otherwise: nothing is cut off, and columns have their names."""
 DEFAULTS: Mapping[str, Mapping[str, str]] = {"csv": {**CSV, **TIMES}, "json": TIMES}
@@ -56,6 +59,9 @@ def restore(spark: SparkSession, path: str, form: str, schema: StructType) -> Da
         kind = field.dataType.typeName()
         if kind == "binary":
             column = sf.coalesce(sf.unbase64(read[f"{field.name}_base64"]), column.cast("binary"))
+            if form == "csv":
+                # CSV has one way to write both.
+                column = sf.coalesce(column, sf.lit(b""))
         elif kind in ("map", "struct", "array") and form == "csv":
             column = sf.from_json(column, field.dataType)  # type: ignore[arg-type]  # any type will do
         columns.append(column.alias(field.name))

@@ -27,19 +27,19 @@ def count_written(place: Place, subjects: Mapping[str, str]) -> Counts:
     failed: Counter[str] = Counter()
     routed: set[str] = set()
     dead = [*_dead(place.out / "dead")]
-    for row in (*_rows(place.out / "deliveries"), *_rows(place.warehouse), *dead):
+    for row in (*_rows(place.out, "delivered"), *_rows(place.warehouse), *dead):
         routed.add(row["id"])
         deliveries[Flow(family_of(subjects.get(row["id"])), row["route"], row["destination"])] += 1
         if row.get("instead_of") is not None:
             fallbacks[row["instead_of"], row["destination"]] += 1
     failed.update(row["destination"] for row in dead)
     quarantined: Counter[Refusal] = Counter()
-    for row in _rows(place.out / "quarantined"):
+    for row in _rows(place.out, "quarantined"):
         problem = row["problem"]
         family = family_of(subjects.get(row["id"]))
         quarantined[Refusal(family, problem["stage"], problem["code"], general_reason(problem["reason"]))] += 1
-    unrouted = Counter(family_of(subjects.get(row["id"])) for row in _rows(place.out / "unrouted"))
-    commands = _rows(place.out / "commands" / "deliveries")
+    unrouted = Counter(family_of(subjects.get(row["id"])) for row in _rows(place.out, "unrouted"))
+    commands = _rows(place.out / "commands", "delivered")
     carried = Counter((row["route"], row["destination"]) for row in commands)
     total = len(routed) + quarantined.total() + unrouted.total()
     counts = Counts(
@@ -48,11 +48,12 @@ def count_written(place: Place, subjects: Mapping[str, str]) -> Counts:
     return with_followed(counts, _followed(place.out / "followed"), subjects)
 
 
-def _rows(folder: Path) -> Iterator[Row]:
-    """The rows of JSON files; what Spark has in the names of folders is in them too."""
-    for file in sorted(folder.rglob("*.json")):
+def _rows(folder: Path, outcome: str | None = None) -> Iterator[Row]:
+    """The rows of JSON files, or of those that have an outcome; what is in the names of folders is in them too."""
+    files = folder.rglob("*.json") if outcome is None else folder.glob(f"routed/*/outcome={outcome}/*/*.json")
+    for file in sorted(files):
         named = dict(part.split("=", 1) for part in file.relative_to(folder).parts[:-1] if "=" in part)
-        more = {key: unquote(value) for key, value in named.items() if key != "batch"}
+        more = {key: unquote(value) for key, value in named.items() if key not in ("batch", "outcome")}
         with file.open("rb") as lines:
             for line in lines:
                 yield json.loads(line) | more

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
 QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
@@ -99,14 +99,41 @@ class Counts:
         """Whether every message was routed, quarantined or unrouted, and none of them twice."""
         return self.messages == self.routed + self.quarantined.total() + self.unrouted.total()
 
-    def differences(self, other: Counts, *, without: tuple[str, ...] = ("tales",)) -> list[str]:
+    def differences(
+        self,
+        other: Counts,
+        *,
+        without: tuple[str, ...] = ("tales",),
+        shared: Collection[str] = (),
+        tolerance: int = 0,
+    ) -> list[str]:
         """What is not the same in the other, each as a sentence; nothing if all is.
 
-        ``without`` names the fields that are not compared.
+        ``without`` names the fields that are not compared. Routes that are ``shared`` between their destinations are
+        compared as a whole, and each destination's share of them to within the ``tolerance``.
         """
-        return [*self._differing(other, frozenset(without))]
+        found = []
+        for name, destination in sorted({(flow.route, flow.destination) for flow in self.deliveries}):
+            mine, its = (each.share(name, destination) for each in (self, other))
+            if name in shared and abs(mine - its) > tolerance:
+                found.append(f"deliveries, {name} > {destination}: {mine}, and not {its}, to within {tolerance}")
+        return [*found, *self.merged(shared).differing(other.merged(shared), frozenset(without))]
 
-    def _differing(self, other: Counts, without: frozenset[str]) -> Iterator[str]:
+    def share(self, route: str, destination: str) -> int:
+        """How many deliveries of a route went to a destination."""
+        return sum(
+            count for flow, count in self.deliveries.items() if (flow.route, flow.destination) == (route, destination)
+        )
+
+    def merged(self, routes: Collection[str]) -> Counts:
+        """The counts, in which deliveries of these routes do not say where they went."""
+        deliveries: Counter[Flow] = Counter()
+        for flow, count in self.deliveries.items():
+            deliveries[flow._replace(destination="") if flow.route in routes else flow] += count
+        return replace(self, deliveries=deliveries)
+
+    def differing(self, other: Counts, without: frozenset[str]) -> Iterator[str]:
+        """What is not exactly the same, as sentences."""
         for name in (each.name for each in fields(self) if each.name not in without):
             mine, its = getattr(self, name), getattr(other, name)
             if not isinstance(mine, Counter):

@@ -73,11 +73,9 @@ class Place(NamedTuple):
             "the events": self.events,
             "the routing table": self.table,
             "the pipeline": self.pipeline,
-            "deliveries, by batch and destination": self.out / "deliveries",
-            "what was quarantined, and why": self.out / "quarantined",
-            "what no route takes": self.out / "unrouted",
+            "deliveries, quarantine and unrouted, by batch": self.out / "routed",
             "what sagas and gatherings did and sent": self.out / "followed",
-            "deliveries of what they sent": self.out / "commands" / "deliveries",
+            "deliveries of what they sent": self.out / "commands" / "routed",
             "deliveries that failed": self.out / "dead",
             "a picture of what went where": self.picture,
         }

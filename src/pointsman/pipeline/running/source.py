@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+OF_FILES = ("json", "csv", "parquet", "orc", "avro", "text")
+BOUNDS = ("maxbytespertrigger", "maxfilespertrigger")
+"""Options of file sources that bound a batch; Spark takes one of them, in any case."""
+BATCH_BYTES = "256m"
+"""What the files of a batch have together, unless the options say otherwise; at least one file."""
+
+
 def open_source(
     spark: SparkSession,
     pipeline: PipelineFile,
@@ -35,6 +42,8 @@ def open_source(
     path = None if source.path is None else pipeline.at(source.path)
     names = {column: field for field, column in source.columns.items()}
     options = reveal(source.options, Path(pipeline.at(".")))
+    if source.format in OF_FILES and not any(name.lower() in BOUNDS for name in options):
+        options["maxBytesPerTrigger"] = BATCH_BYTES
     if lines and source.format == "json" and "schema" not in options:
         with spark_errors(path or source.format):
             return stream_texts(spark, path, options, without)
