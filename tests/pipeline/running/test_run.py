@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +123,25 @@ def test_a_pipeline_routes_files_and_goes_on_where_it_stopped(tmp_path: Path, sp
     assert again.messages == 3
     # The first call is in flight no more, so that the first destination has its turn again.
     assert dict(again.deliveries) == {("mail", "second"): 1, ("mail", "third"): 1, ("calls", "first"): 1}
+
+
+def test_counts_are_those_of_the_rows_that_were_written(tmp_path: Path, spark: SparkSession) -> None:
+    """Partitions have the same routes in common, and some have routes of their own."""
+    case = Case(tmp_path, spark)
+    for file in range(6):
+        subjects = ["mail.a", "orders.new", "calls.b", "nobody", "bad..one", f"mail.{file}", "calls.x"][: 3 + file]
+        case.add(f"{file}.json", *({"subject": each, "id": f"{file} {at}"} for at, each in enumerate(subjects * 5)))
+    totals = case.run()
+    written = Counter((row["route"], row["destination"]) for row in case.read("deliveries"))
+    with Queue(tmp_path / "archive.db") as queue:
+        written["archive", "archive"] = sum(1 for _ in queue.messages())
+    assert totals.deliveries == written
+    assert totals.unrouted == len(case.read("unrouted"))
+    assert totals.quarantined.total() == len(case.read("quarantined"))
+    again = case.run()
+    assert again.messages == 0
+    counted = totals.deliveries.total() + totals.unrouted + totals.quarantined.total()
+    assert totals.messages == counted == 5 * (3 + 4 + 5 + 6 + 7 + 7)
 
 
 QUEUE_TABLE = """

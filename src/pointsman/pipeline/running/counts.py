@@ -162,7 +162,7 @@ def observe(coded: Coded, rows: DataFrame, destinations: Sequence[str]) -> tuple
         sf.count_if(~fine).alias("wrong"),
         sf.count_if(fine & (rows[CODE].isNull() | reaches_nobody)).alias("unrouted"),
         sf.count_if(elsewhere).alias("elsewhere"),
-        sf.histogram_numeric(code.cast("int"), sf.lit(size)).alias("codes"),
+        sf.histogram_numeric(code.cast("double"), sf.lit(size)).alias("codes"),
     )
     return observed, observation
 
@@ -170,6 +170,8 @@ def observe(coded: Coded, rows: DataFrame, destinations: Sequence[str]) -> tuple
 def counted(observation: Observation, coded: Coded, destinations: Sequence[str]) -> Counted:
     """What was counted, once the job is done."""
     found = observation.get
-    by_code = {int(row["x"]): round(row["y"]) for row in found["codes"] or ()}
+    by_code: Counter[int] = Counter()
+    for bar in found["codes"] or ():  # the same code may have several, from several partitions
+        by_code[round(bar["x"])] += round(bar["y"])
     messages, wrong, unrouted, elsewhere = (int(found[name]) for name in NUMBERS)
     return Counted(messages, wrong, unrouted, by_code, coded.codes.names, destinations, elsewhere)

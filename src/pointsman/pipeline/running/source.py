@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OF_FILES = ("json", "csv", "parquet", "orc", "avro", "text")
 BOUNDS = ("maxbytespertrigger", "maxfilespertrigger")
 """Options of file sources that bound a batch; Spark takes one of them, in any case."""
-BATCH_BYTES = "256m"
+BATCH_BYTES = str(256 << 20)
 """What the files of a batch have together, unless the options say otherwise; at least one file."""
 
 
