@@ -522,8 +522,4 @@ CATALOGUE: dict[str, Entry] = {
         "The checkpoint of a query is older than what the queue has acknowledged for it.",
         "Use the query's latest checkpoint; or bring the messages back with queue.replay() and begin with a new one.",
     ),
-    "too-many-routes": Entry(
-        "The table has more routes, or more different predicates, than the pipeline has numbers for.",
-        "Use stored subscriptions instead of routes, or split the table.",
-    ),
 }

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from tests.crash.pipeline_found import Delivery, Followed, Found
 from tests.crash.pipeline_story import LATER, Story, amount_of, is_sale
-from tests.pipeline.stateful.reference import Moved, Sent, threaded
+from tests.pipeline.correlation.reference import Moved, Sent, threaded
 
 ENDS = ("completed", "compensated")
 

@@ -11,7 +11,7 @@ from pointsman.store.stored import Sizes
 from tests.crash.pipeline_found import Delivery, Followed, Found, Watched
 from tests.crash.pipeline_story import LATER, SOURCES, TURNS, Story, amount_of, is_sale
 from tests.crash.pipeline_verdict import broken_promises
-from tests.pipeline.stateful.reference import Sent, threaded
+from tests.pipeline.correlation.reference import Sent, threaded
 
 STORY = Story.make(1, 64)
 SALES = [message.id for message in STORY.messages if is_sale(message.subject)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pointsman.bench.pipeline_rows import GATHERINGS, SAGAS, StateRow
 from pointsman.bench.pipeline_stream import watch, write_batch
 from pointsman.bench.processes import cpu_between, cpu_seconds
-from pointsman.pipeline.stateful.follow import BUCKETS, follow
+from pointsman.pipeline.correlation.stream import BUCKETS, follow
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A ``bin/java`` that lets Spark start on a Java without the module ``jdk.incubator.vector``."""
+"""Scripts in the user's cache that start Java and Python as Spark would, but for what users should not have to see."""
 
 from __future__ import annotations
 
@@ -32,24 +32,46 @@ exec @JAVA@ "$@"
 """
 
 
+PYTHON = """\
+#!/bin/sh
+# Written by Pointsman. Starts Python for Spark, without what a worker of stateful queries prints for debugging.
+if [ "$1 $2" = "-m pyspark.sql.streaming.transform_with_state_driver_worker" ]; then
+    exec @PYTHON@ "$@" >/dev/null
+fi
+exec @PYTHON@ "$@"
+"""
+
+
 def make_wrapper(home: Path) -> Path:
     """A directory to use as JAVA_HOME, whose ``bin/java`` starts that of ``home`` without the flag.
 
-    It lies in the user's cache directory, named by a hash of its content: a Java that moved gets another one, and
-    one that was damaged is written again. The script appears at once and complete, so any number of threads and
-    processes may call this at the same time. Raises OSError if it cannot be written, and RuntimeError if the user
-    has no home directory.
+    Raises OSError if it cannot be written, and RuntimeError if the user has no home directory.
     """
-    script = WRAPPER.replace("@JAVA@", shlex.quote(str(home / "bin" / "java")))
-    wrapper = _cache() / f"java-{hashlib.sha256(script.encode()).hexdigest()[:16]}"
-    executable = wrapper / "bin" / "java"
+    return _written("java", WRAPPER.replace("@JAVA@", shlex.quote(str(home / "bin" / "java")))).parent.parent
+
+
+def quiet_python(python: str) -> str:
+    """The program that runs this Python for Spark; Python itself if there can be no other."""
+    try:
+        return str(_written("python", PYTHON.replace("@PYTHON@", shlex.quote(python))))
+    except (OSError, RuntimeError):
+        return python
+
+
+def _written(name: str, script: str) -> Path:
+    """The script as a program in the user's cache directory, in a folder that is named by a hash of its content.
+
+    A Java that moved gets another one, and one that was damaged is written again. The script appears at once and
+    complete, so any number of threads and processes may call this at the same time.
+    """
+    executable = _cache() / f"{name}-{hashlib.sha256(script.encode()).hexdigest()[:16]}" / "bin" / name
     if not _is_whole(executable, script):
         executable.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=executable.parent, delete=False, encoding="utf-8") as draft:
             draft.write(script)
         Path(draft.name).chmod(0o700)
         Path(draft.name).replace(executable)
-    return wrapper
+    return executable
 
 
 def _cache() -> Path:

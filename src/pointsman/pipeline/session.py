@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pointsman.errors import MissingExtraError, PointsmanError
 from pointsman.pipeline.java import find_java
-from pointsman.pipeline.java_wrapper import make_wrapper
+from pointsman.pipeline.java_wrapper import make_wrapper, quiet_python
 from pointsman.pipeline.master import HEAP, ON_THIS_MACHINE, heap_size, is_local, is_submitted, python_variables
 from pointsman.pipeline.spark_errors import origin_of
 
@@ -73,6 +73,8 @@ def local_session(name: str = "pointsman", master: str = ANYWHERE, **config: obj
     if not is_submitted(os.environ):
         os.environ["JAVA_HOME"] = str(_quiet(find_java().home))
         os.environ.update(python_variables(master, config, os.environ, sys.executable))
+        if is_local(master):
+            os.environ["PYSPARK_PYTHON"] = quiet_python(sys.executable)
         settings = {**SETTINGS, **({**ON_THIS_MACHINE, HEAP: heap_size()} if is_local(master) else {})}
     if not is_submitted(os.environ) or master != ANYWHERE:
         builder = builder.master(master)

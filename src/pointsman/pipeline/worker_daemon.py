@@ -14,7 +14,7 @@ OWN = (
     "pointsman.pipeline.json_messages",
     "pointsman.columns.batch",
     "pointsman.pipeline.crossing",
-    "pointsman.pipeline.stateful.following",
+    "pointsman.pipeline.correlation.states",
     "pointsman.matching.remembered",
 )
 NEEDED = ("pyarrow.compute", "pandas", "numba", "pyspark.worker", *OWN)

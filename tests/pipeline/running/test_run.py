@@ -132,7 +132,9 @@ def test_counts_are_those_of_the_rows_that_were_written(tmp_path: Path, spark: S
         subjects = ["mail.a", "orders.new", "calls.b", "nobody", "bad..one", f"mail.{file}", "calls.x"][: 3 + file]
         case.add(f"{file}.json", *({"subject": each, "id": f"{file} {at}"} for at, each in enumerate(subjects * 5)))
     totals = case.run()
-    written = Counter((row["route"], row["destination"]) for row in case.read("deliveries"))
+    written = Counter(
+        (row["route"], name) for name in ("first", "second") for row in case.read("deliveries", f"destination={name}")
+    )
     with Queue(tmp_path / "archive.db") as queue:
         written["archive", "archive"] = sum(1 for _ in queue.messages())
     assert totals.deliveries == written
@@ -196,3 +198,38 @@ def test_a_saga_times_out_by_the_times_of_the_messages(tmp_path: Path, spark: Sp
     with Queue(tmp_path / "archive.db") as queue:
         put = {message.id: message.routing_key for message in queue.messages()}
     assert put == {"1/archive/archive": "orders.created", f"{commands[0]['id']}/archive/archive": "orders.remind"}
+
+
+def test_the_result_of_a_gathering_goes_back_to_the_one_who_asked(tmp_path: Path, spark: SparkSession) -> None:
+    """It is routed as any message, under the subject that the request has in ``reply-to``, as in the broker."""
+    case = Case(tmp_path, spark)
+    (tmp_path / "table.yaml").write_text("""
+destinations: {one: {}, two: {}, shop: {}}
+routes:
+  - name: prices
+    pattern: prices.ask
+    strategy: scatter-gather
+    gather: {timeout: 5, aggregation: min, field: price, answers: prices.answer}
+    destinations: [one, two]
+  - {name: found, pattern: shop.prices, destinations: [shop]}
+""")
+    (tmp_path / "pipeline.yaml").write_text("{table: table.yaml, source: {path: in}}")
+    asked = {"subject": "prices.ask", "correlation_id": "offer", "time": "2026-01-01T00:00:00Z"}
+    answer = {"subject": "prices.answer", "correlation_id": "offer", "time": "2026-01-01T00:00:01Z"}
+    case.add(
+        "1.json",
+        {**asked, "id": "1", "metadata": {"reply-to": "shop.prices"}},
+        {**asked, "id": "2", "correlation_id": "nobody waits"},
+        {**answer, "id": "3", "metadata": {"target": "one"}, "body": {"price": 7}},
+        {**answer, "id": "4", "metadata": {"target": "two"}, "body": {"price": 9007199254740993}},
+    )
+    totals = case.run()
+    assert totals.commands is not None
+    assert dict(totals.commands.deliveries) == {("found", "shop"): 1}
+    [row] = outputs.rows(tmp_path / "out" / "commands", "deliveries")
+    assert (row["subject"], row["correlation_id"], row["metadata"]) == ("shop.prices", "offer", {"gathered": "prices"})
+    result = json.loads(row["body"])
+    assert (result["result"], result["reason"], result["missing"]) == ({"price": 7}, "all", [])
+    told = [fields for what, fields in case.told if what == "followed"]
+    assert told[-1]["request asked"] == 2
+    assert told[-1]["result all"] == 1

@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 
 
 def with_followed(counts: Counts, rows: Iterable[Row], subjects: Mapping[str, str]) -> Counts:
-    """The counts with what the rows of ``pipeline.stateful.follow`` say besides, in any order.
+    """The counts with what the rows of ``pipeline.correlation.follow`` say besides, in any order.
 
     ``subjects`` has the subject of each message that moved a saga by its id. Which commands undo something is not in
     these rows, so the tales do not tell it.

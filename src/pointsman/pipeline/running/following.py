@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pointsman.pipeline.delivering.saving import save
+from pointsman.pipeline.correlation.rows import COMMAND, DERIVED, RESULT
+from pointsman.pipeline.correlation.states import OUTCOMES
+from pointsman.pipeline.correlation.stream import follow
+from pointsman.pipeline.delivering.files import Files
+from pointsman.pipeline.delivering.saving import RESTORED, restore, save
 from pointsman.pipeline.running.batch import BatchRunner
 from pointsman.pipeline.running.settings import PipelineFile
 from pointsman.pipeline.running.versions import Tell
 from pointsman.pipeline.stages import authorize, translate, with_ids
-from pointsman.pipeline.stateful.follow import follow
-from pointsman.pipeline.stateful.rows import COMMAND
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ FIELDS = ("id", "subject", "metadata", "body", "content_type", "correlation_id",
 class Follower:
     """Follows the sagas and gatherings of a table, and writes what they send and where they went.
 
-    ``sender`` routes and delivers the commands of a batch.
+    ``sender`` routes and delivers the commands and results of a batch.
     """
 
     def __init__(self, pipeline: PipelineFile, table: RoutingTable, tell: Tell, sender: BatchRunner) -> None:
@@ -31,6 +33,7 @@ class Follower:
         self._pipeline = pipeline
         self._table = table
         self._tell = tell
+        self._form = pipeline.written.format if pipeline.written.format in RESTORED else "parquet"
         self.moves: Counter[tuple[str, str]] = Counter()
 
     def events(self, messages: DataFrame) -> DataFrame:
@@ -47,27 +50,29 @@ class Follower:
         return follow(translated.withWatermark("time", late), self._table, time_mode="eventTime")
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
-        """Writes the rows of one batch, by their kinds."""
+        """Writes the rows of one batch by their kinds, counted by the same job, and sends what is to be sent."""
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as sf
+
         self._sender.begin(batch)
-        kept = rows.persist()
-        try:
-            found = kept.groupBy("kind", "outcome").count().collect()
-            if found:
-                out = f"{self._pipeline.at(self._pipeline.written.out)}/followed/batch={batch}"
-                save(kept, self._pipeline.written.format, {}, out, by=("kind",))
-            if any(row["kind"] == COMMAND for row in found):
-                self._sender(commands_of(kept), batch)
-        finally:
-            kept.unpersist()
-        for row in found:
-            self.moves[row["kind"], row["outcome"] or ""] += row["count"]
-        counts = {f"{kind} {outcome}".strip(): count for (kind, outcome), count in sorted(self.moves.items())}
-        self._tell("followed", batch=batch, **counts)
+        observation = Observation()
+        outcome = sf.coalesce(rows["outcome"], sf.lit(""))
+        counts = [sf.count_if((rows["kind"] == kind) & (outcome == of)).alias(f"{kind} {of}") for kind, of in OUTCOMES]
+        path = f"{self._pipeline.at(self._pipeline.written.out)}/followed/batch={batch}"
+        save(rows.observe(observation, *counts), self._form, {}, path, by=("kind",))
+        found = {each: int(observation.get[f"{each[0]} {each[1]}"]) for each in OUTCOMES}
+        if not any(found.values()):
+            Files(rows.sparkSession).remove(path)
+        if any(found[each] for each in OUTCOMES if each[0] in DERIVED):
+            self._sender(derived(restore(rows.sparkSession, path, self._form, rows.schema)), batch)
+        self.moves.update(+Counter(found))
+        told = {f"{kind} {outcome}".strip(): count for (kind, outcome), count in sorted(self.moves.items())}
+        self._tell("followed", batch=batch, **told)
 
 
-def commands_of(rows: DataFrame) -> DataFrame:
-    """The commands among what was followed, as messages; a batch that is repeated has the same ones, by their ids."""
+def derived(rows: DataFrame) -> DataFrame:
+    """The commands, and the results that somebody waits for, as messages; a repeated batch gives them the same ids."""
     from pyspark.sql import functions as sf
 
-    commands = rows.where(rows["kind"] == COMMAND)
-    return commands.select(*FIELDS, sf.lit("pointsman").alias("source"))
+    sent = (rows["kind"] == COMMAND) | ((rows["kind"] == RESULT) & rows["subject"].isNotNull())
+    return rows.where(sent).select(*FIELDS, sf.lit("pointsman").alias("source"))

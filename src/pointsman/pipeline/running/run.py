@@ -15,6 +15,7 @@ from pointsman.pipeline.batch_state import mounted
 from pointsman.pipeline.delivering.claims import COMMANDS, claim_folders
 from pointsman.pipeline.delivering.files import Files
 from pointsman.pipeline.json_lines import local_path
+from pointsman.pipeline.master import HEAP
 from pointsman.pipeline.queue_source.registering import register
 from pointsman.pipeline.running.alone import alone
 from pointsman.pipeline.running.bad_files import BadFiles, find_bad_file
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 60.0
 """Seconds that another run is waited for; it may be what is left of one that was killed."""
+MORE_MEMORY = f"If it ran out of memory, give it more in the pipeline's file: 'spark: {{{HEAP}: 4g}}'"
 WATCH = 0.5
 """Seconds between two looks at the queries."""
 
@@ -132,8 +134,7 @@ def _while_java_lives() -> Iterator[None]:
     except (Py4JError, ConnectionError) as error:
         if isinstance(error, Py4JJavaError):
             raise
-        problem = f"the Java process of Spark does not answer: {type(error).__name__}"
-        raise InputError("java-ended", problem) from error
+        raise InputError("java-ended", f"Spark's Java process ended ({type(error).__name__}). {MORE_MEMORY}") from error
 
 
 def _start(
@@ -163,7 +164,10 @@ def _start(
         events = follower.events(source)
         made.append((FOLLOW, events, follower))
     queries = [_query(stream, pipeline, name, checkpoint / name, act) for name, stream, act in made]
-    tell("started", table=table.hash, queries=[query.name for query in queries])
+    heap = spark.conf.get(HEAP, None)
+    tell(
+        "started", table=table.hash, queries=[query.name for query in queries], **{} if heap is None else {"heap": heap}
+    )
     return queries
 
 
@@ -214,7 +218,8 @@ def _set_aside(
             continue
         bad = find_bad_file(spark, error, pipeline.written.source.format)
         if bad is None:
-            raise InputError("query-failed", f"the query {query.name!r} failed: {_cause(error)}")
+            hint = f". {MORE_MEMORY}" if "OutOfMemoryError" in str(error) else ""
+            raise InputError("query-failed", f"the query {query.name!r} failed: {_cause(error)}{hint}")
         if bad.file not in bad_files.names:
             bad_files.add(bad)
             tell("file-quarantined", file=local_path(bad.file), reason=bad.reason)

@@ -22,6 +22,8 @@ BOUNDS = ("maxbytespertrigger", "maxfilespertrigger")
 """Options of file sources that bound a batch; Spark takes one of them, in any case."""
 BATCH_BYTES = str(256 << 20)
 """What the files of a batch have together, unless the options say otherwise; at least one file."""
+BATCH_ROWS = "100000"
+"""How many messages of a queue a batch has at most, unless the options say otherwise."""
 
 
 def open_source(
@@ -44,6 +46,8 @@ def open_source(
     options = reveal(source.options, Path(pipeline.at(".")))
     if source.format in OF_FILES and not any(name.lower() in BOUNDS for name in options):
         options["maxBytesPerTrigger"] = BATCH_BYTES
+    if source.format == "pointsman" and not any(name.lower() == "maxrows" for name in options):
+        options["maxRows"] = BATCH_ROWS
     if lines and source.format == "json" and "schema" not in options:
         with spark_errors(path or source.format):
             return stream_texts(spark, path, options, without)

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import json
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pointsman.message import Message
-from pointsman.pipeline.stateful.bucket import Bucket
-from pointsman.pipeline.stateful.following import MOST_TIMEOUTS, Following
-from pointsman.pipeline.stateful.rows import COMMAND, MOVE, OutputRow
+from pointsman.pipeline.correlation.bucket import Bucket
+from pointsman.pipeline.correlation.rows import COMMAND, MOVE, OutputRow
+from pointsman.pipeline.correlation.states import CIRCLE, MOST_GENERATIONS, MOST_TIMEOUTS, States, part_of, tables_of
 from pointsman.routing import saga
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import Key
-from tests.pipeline.stateful.reference import SAGA, TABLE, Moved, Sent, event, random_events, seconds, threaded
+from tests.pipeline.correlation.reference import SAGA, TABLE, Moved, Sent, event, random_events, seconds, threaded
 from tests.routing import order_saga as order
 
 END = 1_005_400.0
 """All timeouts have come, and none so often that it would be taken less often."""
+
+
+def states_of(table: RoutingTable, bucket: Bucket, *, exact: bool) -> States:
+    """The states of a bucket, as a worker has them."""
+    return States(tables_of(json.dumps(part_of(table))), bucket, exact=exact)
 
 
 class Run:
@@ -35,14 +41,14 @@ class Run:
     def batch(self, messages: list[Message], present: float | None = None) -> list[OutputRow]:
         """A batch of messages; the time at its end, if timers are looked at then."""
         bucket = Bucket(self.blob)
-        following = Following(self.table, bucket, exact=self.exact)
+        states = states_of(self.table, bucket, exact=self.exact)
         for message in messages:
-            following.handle(message, seconds(message) if self.exact or present is None else present)
+            states.handle(message, seconds(message) if self.exact or present is None else present)
         if present is not None:
-            following.expire(present)
+            states.expire(present)
         self.blob = bucket.encode()
-        self.rows += following.rows
-        return following.rows
+        self.rows += states.rows
+        return states.rows
 
 
 def seen(rows: list[OutputRow], correlation_id: str) -> list[Sent | Moved]:
@@ -91,13 +97,13 @@ def test_an_event_takes_the_timeout_that_is_due_before_it() -> None:
     run = Run(exact=False)
     run.batch([event(order.CREATED, "1", "7", 0.0)], 1000.0)
     bucket = Bucket(run.blob)
-    following = Following(TABLE, bucket, exact=False)
-    following.handle(event(order.PAYMENT_RESERVED, "2", "7", 0.0), 1031.0)
-    assert [(row.kind, row.outcome, row.causation_id) for row in following.rows] == [
+    states = states_of(TABLE, bucket, exact=False)
+    states.handle(event(order.PAYMENT_RESERVED, "2", "7", 0.0), 1031.0)
+    assert [(row.kind, row.outcome, row.causation_id) for row in states.rows] == [
         ("command", None, "2"),
         ("move", "compensated", "2"),
     ]
-    assert following.rows[-1].reason == "the saga has ended in 'compensation_completed'"
+    assert states.rows[-1].reason == "the saga has ended in 'compensation_completed'"
 
 
 def test_the_commands_of_a_timeout_have_the_same_ids_however_often_they_are_worked_out() -> None:
@@ -153,9 +159,9 @@ def test_an_ignored_event_leaves_the_bucket_as_it_is() -> None:
     run = Run()
     run.batch([event(order.CREATED, "1", "7", 100.0)])
     bucket = Bucket(run.blob)
-    following = Following(TABLE, bucket, exact=True)
-    following.handle(event(order.CREATED, "1", "7", 101.0), 101.0)
-    assert [row.outcome for row in following.rows] == ["ignored"]
+    states = states_of(TABLE, bucket, exact=True)
+    states.handle(event(order.CREATED, "1", "7", 101.0), 101.0)
+    assert [row.outcome for row in states.rows] == ["ignored"]
     assert not bucket.is_changed
 
 
@@ -227,3 +233,65 @@ def test_the_timer_is_wanted_at_the_earliest_time_at_which_something_is_due(exac
     state = bucket[Key("saga", "order", "6")]
     assert isinstance(state, saga.SagaState)
     assert bucket.due(Key("saga", "order", "6")) == saga.due(SAGA, state) == 130.0
+
+
+CHAIN = """
+sagas:
+  order:
+    starts: [{on: orders.new, to: placed, send: [parcels.pack]}]
+    states: {placed: {edges: [{on: parcels.gone, to: done}]}, done: {final: true}}
+  parcel:
+    starts: [{on: boxes.pack, to: packed, send: [parcels.gone]}]
+    states: {packed: {final: true}}
+translations: {rules: [{from: "parcels.pack", to: "boxes.pack"}]}
+"""
+
+
+def test_a_command_that_is_an_event_of_a_saga_moves_it() -> None:
+    """Under the subject that the translations make of it; its own commands are followed in turn."""
+    run = Run(RoutingTable.parse(CHAIN))
+    rows = run.batch([event("orders.new", "1", "order-1", 1)])
+    assert [(row.kind, row.saga, row.subject or row.path) for row in rows] == [
+        (COMMAND, "order", "parcels.pack"),
+        (MOVE, "order", ("placed",)),
+        (COMMAND, "parcel", "parcels.gone"),
+        (MOVE, "parcel", ("packed",)),
+        (MOVE, "order", ("done",)),
+    ]
+    assert [rows[3].causation_id, rows[4].causation_id] == [rows[0].id, rows[2].id]
+    assert run.batch([event("orders.new", "1", "order-1", 1)])[0].outcome == "ignored"
+
+
+def test_commands_that_go_round_in_a_circle_are_followed_so_often_and_no_more() -> None:
+    """They are sent all the same; a row says that they move nothing any more."""
+    sagas: dict[str, Any] = {}
+    for name, other in (("ping", "pong"), ("pong", "ping")):
+        turn = {"on": name, "send": [other]}
+        states = {state: {"edges": [{**turn, "to": to}]} for state, to in (("here", "there"), ("there", "here"))}
+        sagas[name] = {"starts": [{**turn, "to": "here"}], "states": states}
+    rows = Run(RoutingTable.from_plain({"sagas": sagas})).batch([event("ping", "1", "order-1", 1)])
+    assert [row.subject for row in rows if row.kind == COMMAND] == ["pong", "ping"] * (MOST_GENERATIONS // 2) + ["pong"]
+    assert (rows[-1].outcome, rows[-1].reason) == ("problem", CIRCLE)
+    assert [row.outcome for row in rows].count("problem") == 1
+
+
+def test_a_result_that_is_an_event_of_a_saga_moves_it() -> None:
+    """It has the correlation id of the request."""
+    table = RoutingTable.parse("""
+    destinations: {one: {}, two: {}}
+    routes:
+      - name: prices
+        pattern: prices.ask
+        strategy: scatter-gather
+        gather: {timeout: 5, answers: prices.answer}
+        destinations: [one, two]
+    sagas:
+      offer:
+        starts: [{on: prices.ask, to: asking}]
+        states: {asking: {edges: [{on: prices.found, to: done}]}, done: {final: true}}
+    """)
+    run = Run(table)
+    request = event("prices.ask", "1", "offer-1", 1, metadata={"reply-to": "prices.found"})
+    answers = [event("prices.answer", name, "offer-1", 2, metadata={"target": name}) for name in ("one", "two")]
+    rows = run.batch([request, *answers])
+    assert [(row.kind, row.outcome) for row in rows][-2:] == [("result", "all"), (MOVE, "completed")]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pointsman.errors import InputError
-from pointsman.pipeline.stateful.bucket import Bucket
+from pointsman.pipeline.correlation.bucket import Bucket
 from pointsman.routing.gather_state import GatherState
 from pointsman.routing.saga_definition import Command
 from pointsman.routing.saga_state import Done, SagaState

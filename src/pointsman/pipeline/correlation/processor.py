@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 from pyspark.sql.streaming.stateful_processor import (
@@ -16,12 +14,10 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 from pointsman.errors import PointsmanError
-from pointsman.pipeline.stateful.bucket import Bucket
-from pointsman.pipeline.stateful.events import in_order
-from pointsman.pipeline.stateful.following import Following
-from pointsman.pipeline.stateful.rows import OutputRow, crossing
+from pointsman.pipeline.correlation.bucket import Bucket
+from pointsman.pipeline.correlation.rows import OutputRow, crossing, in_order
+from pointsman.pipeline.correlation.states import States, tables_of
 from pointsman.table.collector import without_collector
-from pointsman.table.routing_table import RoutingTable
 
 STATE = "bucket"
 Frame = Any
@@ -58,17 +54,17 @@ class BucketProcessor(StatefulProcessor):
         yield from made
 
     def _follow(self, rows: Iterator[Frame], present: float) -> Iterator[Frame]:
-        following, bucket = self._open()
+        states, bucket = self._open()
         for event in in_order(rows):
             now = event.seconds if self._exact else None
             now = present if now is None else now
             try:
                 message = event.message()
             except PointsmanError as error:
-                following.refuse(event.id, event.id, error, now)
+                states.refuse(event.id, event.id, error.problem, now)
             else:
-                following.handle(message, now)
-        yield from self._close(following, bucket, None)
+                states.handle(message, now)
+        yield from self._close(states, bucket, None)
 
     def handleExpiredTimer(  # noqa: N802
         self,
@@ -77,9 +73,9 @@ class BucketProcessor(StatefulProcessor):
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
     ) -> Iterator[Frame]:
         """Takes the timeouts of a bucket that are due."""
-        following, bucket = self._open()
-        following.expire(self._present(timerValues))
-        yield from self._close(following, bucket, expiredTimerInfo.getExpiryTimeInMs())
+        states, bucket = self._open()
+        states.expire(self._present(timerValues))
+        yield from self._close(states, bucket, expiredTimerInfo.getExpiryTimeInMs())
 
     def close(self) -> None:
         """Nothing is held."""
@@ -88,12 +84,12 @@ class BucketProcessor(StatefulProcessor):
         milliseconds = times.getCurrentWatermarkInMs() if self._exact else times.getCurrentProcessingTimeInMs()
         return float(milliseconds) / 1000
 
-    def _open(self) -> tuple[Following, Bucket]:
+    def _open(self) -> tuple[States, Bucket]:
         stored = self._state.get()
         bucket = Bucket(None if stored is None else bytes(stored[0]))
-        return Following(_table(self._part), bucket, exact=self._exact), bucket
+        return States(tables_of(self._part), bucket, exact=self._exact), bucket
 
-    def _close(self, following: Following, bucket: Bucket, fired: int | None) -> Iterator[Frame]:
+    def _close(self, states: States, bucket: Bucket, fired: int | None) -> Iterator[Frame]:
         """Stores the bucket, sets its timer, and gives the rows."""
         self._set_timer(bucket, fired)
         if bucket.is_changed:
@@ -101,8 +97,8 @@ class BucketProcessor(StatefulProcessor):
                 self._state.update((bucket.encode(),))
             else:
                 self._state.clear()
-        if following.rows:
-            yield _frame(following.rows)
+        if states.rows:
+            yield _frame(states.rows)
 
     def _set_timer(self, bucket: Bucket, fired: int | None) -> None:
         """One timer for each bucket, at the earliest time at which something is due in it."""
@@ -118,12 +114,6 @@ class BucketProcessor(StatefulProcessor):
         if wanted is not None:
             self._handle.registerTimer(wanted)
         bucket.timer = wanted
-
-
-@lru_cache(maxsize=8)
-def _table(text: str) -> RoutingTable:
-    """The table, read once in the life of a worker process."""
-    return RoutingTable.from_plain(json.loads(text))
 
 
 def _frame(rows: list[OutputRow]) -> Frame:

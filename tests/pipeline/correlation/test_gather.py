@@ -11,9 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pointsman.message import Message
-from pointsman.pipeline.stateful import gather
-from tests.pipeline.stateful.reference import TABLE, event
-from tests.pipeline.stateful.streams import SCHEMA, Stream
+from pointsman.pipeline.correlation import gather
+from tests.pipeline.correlation.reference import TABLE, event
+from tests.pipeline.correlation.streams import SCHEMA, Stream
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from pointsman import RoutingTable
 from pointsman.errors import InputError
 from pointsman.message import Message
-from pointsman.pipeline.stateful import follow
-from tests.pipeline.stateful.streams import Stream
+from pointsman.pipeline.correlation import follow
+from tests.pipeline.correlation.streams import Stream
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 

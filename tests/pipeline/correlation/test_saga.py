@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 
 from pointsman import RoutingTable
 from pointsman.message import Message
-from pointsman.pipeline.stateful import follow_sagas
+from pointsman.pipeline.correlation import follow_sagas
 from pointsman.routing.saga import SagaEvent, due, expire, handle
 from pointsman.routing.saga_state import SagaState
-from tests.pipeline.stateful.reference import SAGA, Moved, Sent, event, random_events, seconds, threaded
-from tests.pipeline.stateful.streams import Stream
+from tests.pipeline.correlation.reference import SAGA, Moved, Sent, event, random_events, seconds, threaded
+from tests.pipeline.correlation.streams import Stream
 from tests.routing.test_saga_order import TIMEOUT, WALKS
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
