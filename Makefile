@@ -16,7 +16,7 @@ venv:
 	@scripts/setup.sh
 
 setup: venv  ## make .venv, install everything, say which Java Spark will use
-	@$(BIN)/python -c "from pointsman.pipeline.java import main; raise SystemExit(main())" || echo "Everything but the Spark pipeline works without Java."
+	@$(BIN)/python -c "from pointsman.pipeline.spark.java import main; raise SystemExit(main())" || echo "Everything but the Spark pipeline works without Java."
 
 demo: venv  ## play an hour of a shop through a pipeline on Spark
 	@$(BIN)/pointsman demo $(ARGS)

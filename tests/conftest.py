@@ -42,7 +42,7 @@ def no_queue_is_left_in_the_working_directory() -> Iterator[None]:
 def spark() -> Iterator[SparkSession]:
     """The session. Tests that use it belong to the group ``spark`` or ``spark, too``: a process runs a whole group."""
     from pointsman.pipeline import local_session
-    from pointsman.pipeline.session import QUICK_START
+    from pointsman.pipeline.spark.session import QUICK_START
 
     few_rows = {
         **QUICK_START,

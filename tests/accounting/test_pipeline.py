@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pointsman.errors import TemplateError
-from pointsman.pipeline.running.run import run
-from pointsman.pipeline.running.settings import PipelineFile
+from pointsman.pipeline.config import PipelineFile
+from pointsman.pipeline.run import run
 from pointsman.store.queue import Queue
 from tests.pipeline import outputs
 from tests.pipeline.tables import DESTINATIONS, Case, case_of

@@ -191,7 +191,7 @@ from unittest.mock import patch
 from pointsman.cli import main
 from pointsman.errors import PointsmanError
 none = PointsmanError("no-java", "no usable Java")
-with patch("pointsman.pipeline.java.find_java") as find_java:
+with patch("pointsman.pipeline.spark.java.find_java") as find_java:
     {missing}
     main(["demo"])
 """

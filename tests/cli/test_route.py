@@ -112,7 +112,7 @@ from unittest.mock import patch
 from pointsman.cli import main
 from pointsman.errors import PointsmanError
 none = PointsmanError("no-java", "no usable Java")
-with patch("pointsman.pipeline.session.find_java") as find_java:
+with patch("pointsman.pipeline.spark.session.find_java") as find_java:
     {missing}
     main({arguments!r})
 """

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-DAEMON = b"pointsman.pipeline.worker_daemon"
+DAEMON = b"pointsman.pipeline.spark.workers"
 
 
 class Member(NamedTuple):

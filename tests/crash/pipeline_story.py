@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from pointsman.message import Message
-from pointsman.pipeline.session import QUICK_START
+from pointsman.pipeline.spark.session import QUICK_START
 from pointsman.store.draft import Draft
 from pointsman.store.queue import Queue
 from pointsman.store.stored import write_envelope

@@ -12,7 +12,7 @@ import random
 import sys
 
 from pointsman.pipeline import local_session
-from pointsman.pipeline.session import QUICK_START
+from pointsman.pipeline.spark.session import QUICK_START
 from tests.columns.agreement import columns_disagreement
 from tests.pipeline.agreement import QUICK_PLANS, disagreement, routed
 from tests.pipeline.brokered import broker_disagreement, decided_once

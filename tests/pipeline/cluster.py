@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from pointsman.pipeline.java import find_java
+from pointsman.pipeline.spark.java import find_java
 
 Found = TypeVar("Found")
 MARK = "POINTSMAN_TEST_CLUSTER"

@@ -14,7 +14,7 @@ from pyspark.sql import Row, SparkSession
 from pointsman import Message, columns
 from pointsman.columns.breakers import answers
 from pointsman.pipeline import route
-from pointsman.pipeline.breaking import Outcome, report
+from pointsman.pipeline.state.breakers import Outcome, report
 from pointsman.routing import breaker
 from pointsman.routing.breaker import BreakerState, Phase, Way
 from pointsman.table.routing_table import RoutingTable

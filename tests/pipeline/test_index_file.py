@@ -55,7 +55,7 @@ def test_lists_that_fit_no_array_are_tried_with_fewer_rows() -> None:
 
 def test_importing_the_pipeline_imports_nothing_heavy() -> None:
     """So that the command that looks for Java does not start with Spark."""
-    script = "import sys, pointsman.pipeline.java; print(*sys.modules)"
+    script = "import sys, pointsman.pipeline.spark.java; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert "pointsman.pipeline.resolve" in loaded
     assert {"pyspark", "pyarrow", "numpy", "numba"}.isdisjoint(loaded)

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from pointsman.errors import PointsmanError
-from pointsman.pipeline import java
+from pointsman.pipeline.spark import java
 
 FLAG = "--add-modules=jdk.incubator.vector"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pointsman.errors import InputError
-from pointsman.pipeline.batch_state import mounted
-from pointsman.pipeline.master import is_local, python_variables
 from pointsman.pipeline.shared_folder import DRIVER, meet
+from pointsman.pipeline.spark.session import is_local, python_variables
+from pointsman.pipeline.state.batches import mounted
 
 HERE = "/usr/bin/python3"
 

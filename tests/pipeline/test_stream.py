@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pointsman import Message
 from pointsman.pipeline import route
-from pointsman.pipeline.batch_state import begin, load, record
-from pointsman.pipeline.breaking import Outcome, report
+from pointsman.pipeline.state.batches import begin, load, record
+from pointsman.pipeline.state.breakers import Outcome, report
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
 

@@ -34,9 +34,9 @@ def test_what_is_not_installed_is_left_out() -> None:
     """Not every session needs all of it."""
     script = """
 import sys
-from pointsman.pipeline import worker_daemon
-worker_daemon.NEEDED = ("no_such_package.part", "json.tool")
-worker_daemon.preload()
+from pointsman.pipeline.spark import workers
+workers.NEEDED = ("no_such_package.part", "json.tool")
+workers.preload()
 print("json.tool" in sys.modules)
 """
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -70,6 +70,6 @@ def _on_spark(cases: list[Case], **how: Any) -> Found:
 @cache
 def _session() -> SparkSession:
     from pointsman.pipeline import local_session
-    from pointsman.pipeline.session import QUICK_START
+    from pointsman.pipeline.spark.session import QUICK_START
 
     return local_session("agreement", "local[2]", **{**QUICK_START, "spark.sql.shuffle.partitions": 2})

@@ -15,7 +15,7 @@ from pointsman.bench.pipeline_stages import Stage, naive_stage, plain_stages, re
 from pointsman.bench.pipeline_state import StatePlan, run_state
 from pointsman.bench.pipeline_stream import Batches, run_stream
 from pointsman.bench.subjects import Texts, streams
-from pointsman.pipeline.session import local_session
+from pointsman.pipeline.spark.session import local_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -52,7 +52,7 @@ def demo(
 
     from pointsman.cli.demo_progress import showing
     from pointsman.pipeline.demo.play import play, prepare_hour
-    from pointsman.pipeline.java import find_java
+    from pointsman.pipeline.spark.java import find_java
 
     if find_spec("pyspark") is None:
         raise MissingExtraError("spark", "pyspark")
@@ -80,7 +80,7 @@ def demo(
 def _session(log: Path) -> SparkSession:
     """A session whose Java, and the workers that it starts, write their noise into a file."""
     from pointsman.pipeline import local_session
-    from pointsman.pipeline.session import QUICK_START
+    from pointsman.pipeline.spark.session import QUICK_START
 
     sys.stderr.flush()
     before = os.dup(2)

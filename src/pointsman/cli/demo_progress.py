@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pointsman.pipeline.running.counts import Totals
+    from pointsman.pipeline.counts import Totals
 
 Tell = Callable[..., None]
 Watch = Callable[["Totals", list[Any]], None]

@@ -11,7 +11,7 @@ from pointsman.cli.output import AsJson, show_json
 from pointsman.cli.spark import doing, session
 
 if TYPE_CHECKING:
-    from pointsman.pipeline.running.replaying import Replayed
+    from pointsman.pipeline.replay import Replayed
 
 
 def replay(
@@ -33,10 +33,9 @@ def replay(
     Those that are delivered are dead no more; the rest stays, with the new reason. It can be repeated at any time. The
     exit code is 1 if dead letters are left.
     """
+    from pointsman.pipeline.config import PipelineFile, places_of
     from pointsman.pipeline.queue_source.registering import register
-    from pointsman.pipeline.running.places import places_of
-    from pointsman.pipeline.running.replaying import Replayer
-    from pointsman.pipeline.running.settings import PipelineFile
+    from pointsman.pipeline.replay import Replayer
     from pointsman.table.routing_table import RoutingTable
 
     file = PipelineFile.load(pipeline)

@@ -13,7 +13,7 @@ import typer
 from pointsman.cli.output import AsJson
 
 if TYPE_CHECKING:
-    from pointsman.pipeline.running.counts import Totals
+    from pointsman.pipeline.counts import Totals
 
 
 def run(
@@ -34,8 +34,8 @@ def run(
 
     It goes on where it stopped, after a crash too. SIGTERM and Ctrl-C end it after the batch that is under way.
     """
-    from pointsman.pipeline.running.run import run as run_pipeline
-    from pointsman.pipeline.running.settings import PipelineFile
+    from pointsman.pipeline.config import PipelineFile
+    from pointsman.pipeline.run import run as run_pipeline
 
     file = PipelineFile.load(pipeline)
     changes: dict[str, Any] = {} if environment is None else {"environment": environment}
@@ -50,7 +50,7 @@ def run(
 
 def _trigger(text: str) -> Any:
     from pointsman.cli.queue_open import read_duration
-    from pointsman.pipeline.running.settings import Trigger
+    from pointsman.pipeline.config import Trigger
 
     if text in ("once", "available-now", "real-time"):
         return Trigger(kind=text)  # type: ignore[arg-type]  # it is one of them

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from pointsman.errors import InputError, MissingExtraError
-from pointsman.pipeline.breaking import WAITING
 from pointsman.pipeline.columns import refuse_columns
-from pointsman.pipeline.delivering.choosing import Places, Surroundings
-from pointsman.pipeline.delivering.claims import claim_folders
-from pointsman.pipeline.delivering.deliverer import WAITS, Deliverer, Group, Slices, Written
-from pointsman.pipeline.delivering.files import Files
-from pointsman.pipeline.delivering.sink import Sink
+from pointsman.pipeline.destinations.choice import Places, Surroundings, claim_folders
+from pointsman.pipeline.destinations.deliverer import WAITS, Deliverer, Group, Slices, Written
+from pointsman.pipeline.destinations.place import Sink
 from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.spark.files import Files
 from pointsman.pipeline.stages import DELIVERED, OUTCOME
+from pointsman.pipeline.state.breakers import WAITING
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pointsman.columns.report import BatchReport, Tally
 from pointsman.pipeline.formats import NO_OPTIONS, write_frame
 from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.shared_folder import check_shared
-from pointsman.pipeline.spark_errors import spark_errors
+from pointsman.pipeline.spark.errors import spark_errors
 from pointsman.pipeline.stages import DELIVERED, OUTCOME, QUARANTINED, UNROUTED, route
 from pointsman.table.routing_table import RoutingTable
 

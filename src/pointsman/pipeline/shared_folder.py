@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from pointsman.errors import InputError
-from pointsman.pipeline.master import is_local
-from pointsman.pipeline.spark_errors import spark_errors
+from pointsman.pipeline.spark.errors import spark_errors
+from pointsman.pipeline.spark.session import is_local
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -22,7 +22,7 @@ from pointsman.errors import InputError
 from pointsman.pipeline.columns import find
 from pointsman.pipeline.crossing import decider_of, part_of
 from pointsman.pipeline.deliver import deliver
-from pointsman.pipeline.delivering.saving import save
+from pointsman.pipeline.destinations.folder import save
 from pointsman.pipeline.formats import stream_messages
 from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.resolve_conditions import ID, MOST_IN_A_PAGE, resolve_conditions

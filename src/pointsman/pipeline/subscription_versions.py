@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import InputError, PointsmanError
-from pointsman.pipeline import batch_state
 from pointsman.pipeline.compiled_subscriptions import CompiledSubscriptions, compile_subscriptions
-from pointsman.pipeline.spark_errors import spark_errors
+from pointsman.pipeline.spark.errors import spark_errors
+from pointsman.pipeline.state import batches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -97,10 +97,10 @@ class SubscriptionVersions:
     def of_batch(self, batch: int) -> CompiledSubscriptions:
         """The version that a batch works with: the newest, or the one that it began with before.
 
-        Raises ``InputError`` (``bad-state``) if that is not kept any more, and as ``batch_state.begin``.
+        Raises ``InputError`` (``bad-state``) if that is not kept any more, and as ``batches.begin``.
         """
         current = self.current()
-        begun = batch_state.begin(self._checkpoint, batch, {VERSION: current.version})
+        begun = batches.begin(self._checkpoint, batch, {VERSION: current.version})
         version = str(begun.get(VERSION))
         if version == current.version:
             return current

@@ -10,7 +10,7 @@ from pointsman.pipeline.columns import FIELDS, find
 from pointsman.pipeline.formats import Archive
 from pointsman.pipeline.json_lines import PLACE
 from pointsman.pipeline.problem import PROBLEM, with_problems
-from pointsman.pipeline.spark_errors import spark_errors
+from pointsman.pipeline.spark.errors import spark_errors
 from pointsman.pipeline.stages import DELIVERED, OUTCOME, route
 from pointsman.table.diff_messages import EXAMPLES, Comparison, Effect, Example
 from pointsman.table.routing_table import RoutingTable

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pointsman.cli.main import main
+from pointsman.pipeline.config import PipelineFile
 from pointsman.pipeline.demo import ENVIRONMENT
 from pointsman.pipeline.demo.counting import count_written
 from pointsman.pipeline.demo.place import Place
 from pointsman.pipeline.demo.play import expect, shared_routes
 from pointsman.pipeline.demo.reading import subjects_of
-from pointsman.pipeline.running.run import run
-from pointsman.pipeline.running.settings import PipelineFile
+from pointsman.pipeline.run import run
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pointsman.errors import InputError
+from pointsman.pipeline.config import PipelineFile
 from pointsman.pipeline.demo import ENVIRONMENT
 from pointsman.pipeline.demo.place import FILES_PER_BATCH, prepare
-from pointsman.pipeline.running.settings import PipelineFile
 
 
 def test_the_pipeline_in_it_can_be_read(tmp_path: Path) -> None:

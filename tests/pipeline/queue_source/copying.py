@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pointsman.pipeline import local_session
 from pointsman.pipeline.queue_source.registering import register
-from pointsman.pipeline.session import QUICK_START
+from pointsman.pipeline.spark.session import QUICK_START
 
 
 def main(source: Path, target: Path) -> None:

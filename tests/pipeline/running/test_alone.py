@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pointsman.errors import InputError
-from pointsman.pipeline.running.alone import alone
+from pointsman.pipeline.spark.lock import alone
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,8 +14,8 @@ from pointsman.broker.destinations import Delivered, DeliveryFailed, SubjectOpti
 from pointsman.broker.destinations import republished as published_again
 from pointsman.errors import InputError
 from pointsman.pipeline import deliver, route
-from pointsman.pipeline.delivering.kafka import records
-from pointsman.pipeline.delivering.subject import republished
+from pointsman.pipeline.destinations.kafka import records
+from pointsman.pipeline.destinations.queue import republished
 from pointsman.store.queue import Queue
 from pointsman.table.routing_table import RoutingTable
 from tests.pipeline import outputs

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pointsman.broker.destinations import Delivered, DeliveryFailed
-from pointsman.pipeline.delivering.http import SendingOptions
-from pointsman.pipeline.delivering.http_sending import Result, Sending
+from pointsman.pipeline.destinations.http import Result, Sending, SendingOptions
 
 DOWN = DeliveryFailed("down")
 REFUSED = DeliveryFailed("refused", retry=False)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pointsman.errors import InputError
-from pointsman.pipeline import batch_state, deliver
-from pointsman.pipeline.running.identity import identity_of
+from pointsman.pipeline import deliver
+from pointsman.pipeline.state import batches
+from pointsman.pipeline.versions import identity_of
 from pointsman.store.queue import Queue
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
@@ -117,8 +118,8 @@ def made_checkpoint(folder: Path, query: str, kept: Path, *, batches: int = 2) -
             path = folder / query / name / str(batch)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("v1")
-        batch_state.begin(kept, batch, {"table": "t"})
-        batch_state.record(kept, batch, State(), {"table": "t"})
+        batches.begin(kept, batch, {"table": "t"})
+        batches.record(kept, batch, State(), {"table": "t"})
     return identity
 
 
@@ -132,7 +133,7 @@ def test_the_identity_is_new_when_progress_was_removed_and_only_then(tmp_path: P
     second = identity_of(tmp_path)
     assert second != first
     assert identity_of(tmp_path) == second
-    assert [batch_state.recorded(tmp_path / kept, batch) is None for batch in (0, 1)] == [False, True]
+    assert [batches.recorded(tmp_path / kept, batch) is None for batch in (0, 1)] == [False, True]
 
 
 @pytest.mark.parametrize(

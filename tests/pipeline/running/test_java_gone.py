@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from pointsman.errors import InputError
-from pointsman.pipeline.running.run import _while_java_lives
+from pointsman.pipeline.run import _while_java_lives
 
 pytestmark = pytest.mark.spark
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pointsman.pipeline.delivering.place import reason_of
+from pointsman.pipeline.destinations.place import reason_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 

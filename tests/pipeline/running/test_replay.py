@@ -15,8 +15,8 @@ import pytest
 from pointsman.cli.main import main
 from pointsman.errors import InputError
 from pointsman.pipeline import deliver, route
-from pointsman.pipeline.running.replaying import Replayed, Replayer
-from pointsman.pipeline.running.settings import PipelineFile
+from pointsman.pipeline.config import PipelineFile
+from pointsman.pipeline.replay import Replayed, Replayer
 from pointsman.store.queue import Queue
 from pointsman.table.routing_table import RoutingTable
 from tests.pipeline.running.endpoint import endpoint

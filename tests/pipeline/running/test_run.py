@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pointsman.errors import InputError
-from pointsman.pipeline.running.run import run
-from pointsman.pipeline.running.settings import PipelineFile
+from pointsman.pipeline.config import PipelineFile
+from pointsman.pipeline.run import run
 from pointsman.store.queue import Queue
 from tests.pipeline import outputs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from pointsman.pipeline.running.counts import Totals
+    from pointsman.pipeline.counts import Totals
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 

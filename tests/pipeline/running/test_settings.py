@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from pointsman.errors import InputError, TableError
+from pointsman.pipeline.config import PipelineFile
 from pointsman.pipeline.crossing import part_of
-from pointsman.pipeline.delivering.choosing import Places, Surroundings
-from pointsman.pipeline.delivering.http import Http
-from pointsman.pipeline.running.run import run
-from pointsman.pipeline.running.settings import PipelineFile
-from pointsman.pipeline.running.versions import Tables
+from pointsman.pipeline.destinations.choice import Places, Surroundings
+from pointsman.pipeline.destinations.http import Http
+from pointsman.pipeline.run import run
+from pointsman.pipeline.versions import Tables
 from pointsman.table.routing_table import RoutingTable
 
 TABLE = "routes: [{name: all, pattern: '>', destinations: [audit]}]"

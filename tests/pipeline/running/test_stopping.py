@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pointsman.errors import InputError
-from pointsman.pipeline.running.batch import BatchRunner
-from pointsman.pipeline.running.following import Follower
-from pointsman.pipeline.running.run import run
-from pointsman.pipeline.running.settings import PipelineFile
+from pointsman.pipeline.batch import BatchRunner
+from pointsman.pipeline.config import PipelineFile
+from pointsman.pipeline.follow import Follower
+from pointsman.pipeline.run import run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pointsman.errors import InputError
-from pointsman.pipeline import batch_state
-from pointsman.pipeline.running.batch import BatchRunner
-from pointsman.pipeline.running.settings import PipelineFile
-from pointsman.pipeline.running.subscribed import Subscribed
-from pointsman.pipeline.running.versions import Tables
+from pointsman.pipeline.batch import BatchRunner
+from pointsman.pipeline.config import PipelineFile
+from pointsman.pipeline.state import batches
+from pointsman.pipeline.subscribed import Subscribed
+from pointsman.pipeline.versions import Tables
 from tests.pipeline.running.test_run import TABLE, Case
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def test_subscriptions_get_messages_besides_the_routes(tmp_path: Path, spark: Sp
     # No route takes the message 4, but somebody has subscribed to it.
     assert (totals.unrouted, case.read("unrouted")) == (0, [])
     assert [(row["id"], "owner" in row) for row in case.read("quarantined")] == [("3", False)]
-    known = batch_state.recorded(tmp_path / "checkpoint", 0)
+    known = batches.recorded(tmp_path / "checkpoint", 0)
     assert known is not None
 
     case.subscribe(subscription("calls", "cy", "inbox", pattern="calls.>"))
@@ -105,7 +105,7 @@ def test_subscriptions_get_messages_besides_the_routes(tmp_path: Path, spark: Sp
     # The call before is in flight no more.
     assert dict(again.deliveries) == {("calls", "first"): 1, ("subscriptions:", "inbox"): 1}
     assert case.deliveries(1, "inbox") == [("5", "subscriptions:cy", ["calls"])]
-    later = batch_state.recorded(tmp_path / "checkpoint", 1)
+    later = batches.recorded(tmp_path / "checkpoint", 1)
     assert later is not None
     assert known[1]["subscriptions"] != later[1]["subscriptions"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pointsman.pipeline.running.versions import Tables
+from pointsman.pipeline.versions import Tables
 
 ROUTES = "routes: [{{name: {name}, pattern: a, destinations: [desk]}}]\n"
 

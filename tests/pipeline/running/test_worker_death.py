@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pointsman.pipeline.delivering.deliverer import attempt
-from pointsman.pipeline.delivering.place import Turn
+from pointsman.pipeline.destinations.deliverer import attempt
+from pointsman.pipeline.destinations.place import Turn
 
 if TYPE_CHECKING:
     import pyarrow as pa

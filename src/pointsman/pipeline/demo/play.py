@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pointsman.columns.stretches import COUNTED
+from pointsman.pipeline.config import PipelineFile
 from pointsman.pipeline.demo import ENVIRONMENT
 from pointsman.pipeline.demo.counting import count_written
 from pointsman.pipeline.demo.counts import Counts
@@ -18,14 +19,13 @@ from pointsman.pipeline.demo.outcomes import Outage
 from pointsman.pipeline.demo.picture import draw_flow
 from pointsman.pipeline.demo.place import FILES_PER_BATCH, Place, prepare
 from pointsman.pipeline.demo.reading import subjects_of
-from pointsman.pipeline.running.run import run
-from pointsman.pipeline.running.settings import PipelineFile
+from pointsman.pipeline.run import run
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from pointsman.pipeline.running.counts import Totals
+    from pointsman.pipeline.counts import Totals
 
 AWAY = Outage("warehouse", -math.inf, math.inf)
 

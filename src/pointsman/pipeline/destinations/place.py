@@ -1,0 +1,121 @@
+"""What every kind of destination has in common: what a pipeline says of it, and the contract of its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from pydantic import Field, model_validator
+
+from pointsman.broker.destinations.options import SUBJECT_PLACE, PathText
+from pointsman.table.model import Name, Part
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+OF_FILES = frozenset({"avro", "csv", "json", "orc", "parquet", "text", "xml"})
+"""Formats of Spark that are files in a folder."""
+NEED_A_PATH = {"pointsman": "the file of the queue", "table": "the name of the table"}
+WITHOUT_PATH = frozenset({"http", "kafka"})
+
+
+class Sink(Part):
+    """Where the deliveries of a destination go, if that is not what its type in the table says."""
+
+    format: Name = "json"
+    path: PathText | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _has_what_it_needs(self) -> Sink:
+        what = "the folder" if self.format in OF_FILES else NEED_A_PATH.get(self.format)
+        if self.path is None and what is not None:
+            raise ValueError(f"the format {self.format!r} needs a 'path': {what}")
+        if self.path is not None and self.format in WITHOUT_PATH:
+            raise ValueError(f"the format {self.format!r} has no 'path'; it has options")
+        return self
+
+
+REASON = "reason"
+ESCAPED = frozenset("\"#%'*/:=?\\\x7f{[]^" + "".join(map(chr, range(0x20))))
+"""The characters that Spark escapes in the names of folders."""
+UNDELIVERED = f"delivery_id string, {REASON} string"
+"""The columns of what was not delivered."""
+
+
+class Turn(NamedTuple):
+    """One attempt at the deliveries of a destination in a batch."""
+
+    name: str
+    """Of the destination."""
+    batch: int
+    query: str
+    """Tells the batches of one query from those of another that has the same numbers."""
+    following: bool = False
+    """Whether the messages of the batch are the commands of sagas, which have batches of their own."""
+    replay: int | None = None
+    """How often its deliveries were attempted before, if they are dead letters that are replayed."""
+
+    @property
+    def label(self) -> int:
+        """The number of the batch where those of messages and of commands lie together: that of commands is negative.
+
+        >>> Turn("a", 0, "q").label, Turn("a", 0, "q", following=True).label
+        (0, -1)
+        """
+        return -1 - self.batch if self.following else self.batch
+
+
+class Place(Protocol):
+    """Where the deliveries of a destination go."""
+
+    def deliver(self, rows: DataFrame, turn: Turn) -> DataFrame | None:
+        """Makes deliveries; None when all of them were made, or else those that were not, as ``UNDELIVERED``.
+
+        What it gives can be computed again and again without anything being delivered. A turn that is repeated leaves
+        nothing twice, or leaves it to the receiver to notice, as the kind says. Raises anything, if it is to be taken
+        that no delivery was made.
+        """
+
+
+def escaped(name: str) -> str:
+    """The name of a destination as Spark writes it in the name of a folder, ``destination=NAME``.
+
+    >>> escaped("audit"), escaped("../a b"), escaped("100%=ü")
+    ('audit', '..%2Fa b', '100%25%3Dü')
+    """
+    return "".join(f"%{ord(sign):02X}" if sign in ESCAPED else sign for sign in name)
+
+
+def file_name(name: str) -> str:
+    """The name of a destination as that of a folder: ``escaped``, and none of those that Spark overlooks.
+
+    >>> file_name("audit"), file_name("../a b"), file_name("_x")
+    ('audit', '%2E.%2Fa b', '%5Fx')
+    """
+    text = escaped(name)
+    return text if text[0] not in "._" else f"%{ord(text[0]):X}{text[1:]}"
+
+
+def reason_of(error: Exception) -> str:
+    """Why something failed, in one line; of what Java raised, what it says and what that came from."""
+    thrown = getattr(error, "java_exception", None)
+    if thrown is None:
+        return f"{type(error).__name__}: {_line(str(error))}"
+    origin, cause = thrown, thrown.getCause()
+    while cause is not None and cause != origin:
+        origin, cause = cause, cause.getCause()
+    said, began = _line(thrown.toString()), _line(origin.toString())
+    return said if began in said else f"{said} (from {began})"
+
+
+def _line(text: str) -> str:
+    return next((line.strip()[:500] for line in text.splitlines() if line.strip()), "")
+
+
+def filled(template: str, subject: Column) -> Column:
+    """The template with the subject in each of its places, as ``broker.destinations.options.filled`` makes it."""
+    from pyspark.sql import functions as sf
+
+    first, *others = template.split(SUBJECT_PLACE)
+    parts = [sf.lit(first), *(part for text in others for part in (subject, sf.lit(text)))]
+    return sf.concat(*parts)

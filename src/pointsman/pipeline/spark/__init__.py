@@ -1,0 +1,1 @@
+"""Spark itself: its session, its Java, its workers, its files, and what it raises."""

@@ -1,0 +1,1 @@
+"""What a pipeline remembers from one micro-batch to the next."""
