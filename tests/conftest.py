@@ -38,8 +38,13 @@ def no_queue_is_left_in_the_working_directory() -> Iterator[None]:
     assert set(folder.glob("*-mark")) <= before
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds ``--connect``."""
+    parser.addoption("--connect", action="store_true", help="run the tests of Spark on a session of Spark Connect")
+
+
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     """The session. Tests that use it belong to the group ``spark`` or ``spark, too``: a process runs a whole group."""
     from pointsman.pipeline import local_session
     from pointsman.pipeline.spark.session import QUICK_START
@@ -50,6 +55,10 @@ def spark() -> Iterator[SparkSession]:
         # It asks Java four times for each call that makes a plan, which is what most tests spend their time with.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
+    if request.config.getoption("--connect"):
+        few_rows["spark.api.mode"] = "connect"
+        # Spark then takes a port that is free.
+        os.environ["SPARK_TESTING"] = "1"
     session = local_session("tests", "local[2]", **few_rows)
     yield session
     session.stop()

@@ -500,6 +500,10 @@ CATALOGUE: dict[str, Entry] = {
         "Another run of the pipeline has the same checkpoint.",
         "Stop the other run, or give this pipeline a checkpoint of its own. One that was killed is waited for.",
     ),
+    "classic-session-needed": Entry(
+        "Spark Connect cannot do this.",
+        "Use a session without spark.remote and without SPARK_REMOTE. The stages, route and deliver work on both.",
+    ),
     "checkpoint-incomplete": Entry(
         "A part of a pipeline's checkpoint is missing.",
         "Restore the whole checkpoint from one copy. To start over, remove the checkpoint and the folders that the"

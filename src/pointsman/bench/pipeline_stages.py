@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pointsman.bench.pipeline_data import DIALECT, REGIONS
 from pointsman.bench.pipeline_rows import COLUMN, NAIVE, RESOLVE, ROUTE, ROWS, SCAN
 from pointsman.bench.subjects import Texts
-from pointsman.pipeline.resolve import resolve
 from pointsman.pipeline.stages import route
+from pointsman.pipeline.subscriptions.resolve import resolve
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from pointsman.bench.subscriptions_peers import cross_join, loop
 from pointsman.bench.subscriptions_required import required
 from pointsman.bench.subscriptions_rows import COLUMNS, JOIN, LOOP, SPARK, Row
 from pointsman.bench.timing import microseconds
-from pointsman.pipeline.compiled_subscriptions import compile_subscriptions
-from pointsman.pipeline.resolve_conditions import resolve_conditions
 from pointsman.pipeline.spark.session import local_session
+from pointsman.pipeline.subscriptions.compiled import compile_subscriptions
+from pointsman.pipeline.subscriptions.conditions import resolve_conditions
 from pointsman.subscriptions.columns import SubscriptionIndex
 
 if TYPE_CHECKING:

@@ -39,6 +39,7 @@ def read_options(given: list[str] | None) -> dict[str, str]:
 def session(name: str, master: str, **config: object) -> Iterator[SparkSession]:
     """A session of Spark that ends with the block, unless this process had one before. Raises as ``local_session``."""
     from pointsman.pipeline import local_session
+    from pointsman.pipeline.spark.kind import is_connect
 
     if _running():
         yield local_session(name, master, **config)
@@ -49,7 +50,8 @@ def session(name: str, master: str, **config: object) -> Iterator[SparkSession]:
             spark = local_session(name, master, **config)
         try:
             # What goes wrong is told in one sentence, and not in pages of Java as well.
-            spark.sparkContext.setLogLevel("FATAL")
+            if not is_connect(spark):
+                spark.sparkContext.setLogLevel("FATAL")
             yield spark
         finally:
             spark.stop()

@@ -18,8 +18,8 @@ from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.stages import QUARANTINED, Coded, code, code_lines
 from pointsman.pipeline.state import batches
 from pointsman.pipeline.state.breakers import report
-from pointsman.pipeline.subscribed import Subscribed
-from pointsman.pipeline.subscription_owners import with_owners
+from pointsman.pipeline.subscriptions.owners import with_owners
+from pointsman.pipeline.subscriptions.versions import Subscribed
 from pointsman.pipeline.versions import Tables, Tell
 from pointsman.subscriptions.output_adapter import ROUTE
 from pointsman.table.message_lines import NO_NAMES

@@ -14,7 +14,7 @@ from pointsman.pipeline.destinations.choice import Places, Surroundings, claim_f
 from pointsman.pipeline.destinations.deliverer import WAITS, Deliverer, Group, Slices, Written
 from pointsman.pipeline.destinations.place import Sink
 from pointsman.pipeline.queue_source.registering import register
-from pointsman.pipeline.spark.files import Files
+from pointsman.pipeline.spark.files import files_of
 from pointsman.pipeline.stages import DELIVERED, OUTCOME
 from pointsman.pipeline.state.breakers import WAITING
 from pointsman.table.routing_table import RoutingTable
@@ -67,7 +67,7 @@ def deliver(
         )
     )
     places.check(table)
-    claim_folders(Files(deliveries.sparkSession), places.claims, query)
+    claim_folders(files_of(deliveries.sparkSession), places.claims, query)
     deliverer = Deliverer(places, _absolute(str(out)), query, form)
     slices = deliverer.write(deliveries.withColumn(OUTCOME, sf.lit(DELIVERED)), batch)
     groups = groups_of(slices)

@@ -11,7 +11,7 @@ from pointsman.pipeline.correlation.rows import COMMAND, DERIVED, RESULT
 from pointsman.pipeline.correlation.states import OUTCOMES
 from pointsman.pipeline.correlation.stream import follow
 from pointsman.pipeline.destinations.folder import RESTORED, restore, save
-from pointsman.pipeline.spark.files import Files
+from pointsman.pipeline.spark.files import files_of
 from pointsman.pipeline.stages import authorize, translate, with_ids
 from pointsman.pipeline.versions import Tell
 from pointsman.table.routing_table import RoutingTable
@@ -62,7 +62,7 @@ class Follower:
         save(rows.observe(observation, *counts), self._form, {}, path, by=("kind",))
         found = {each: int(observation.get[f"{each[0]} {each[1]}"]) for each in OUTCOMES}
         if not any(found.values()):
-            Files(rows.sparkSession).remove(path)
+            files_of(rows.sparkSession).remove(path)
         if any(found[each] for each in OUTCOMES if each[0] in DERIVED):
             self._sender(derived(restore(rows.sparkSession, path, self._form, rows.schema)), batch)
         self.moves.update(+Counter(found))

@@ -24,7 +24,7 @@ from pointsman.pipeline.destinations.dead_letters import DEAD, count
 from pointsman.pipeline.destinations.deliverer import Failure, attempt, undelivered
 from pointsman.pipeline.destinations.place import Turn, reason_of
 from pointsman.pipeline.spark.errors import spark_errors
-from pointsman.pipeline.spark.files import DONE, Files
+from pointsman.pipeline.spark.files import files_of
 from pointsman.pipeline.state.batches import mounted
 from pointsman.pipeline.versions import known_identity
 from pointsman.table.routing_table import RoutingTable
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 BATCH = "batch="
+DONE = "_SUCCESS"
+"""The file that Spark writes when a folder is whole."""
 LEFT = "_left-"
 """Begins the names of folders that hold what is left, until they take their places."""
 BEFORE = "pointsman_before"
@@ -81,7 +83,7 @@ class Replayer:
         self._pipeline = pipeline
         self._table = table
         self._checkpoint = checkpoint
-        self._files = Files(spark)
+        self._files = files_of(spark)
         self._owner = owner_of(self._files, out_of(pipeline))
         """The run that the dead letters are of, which may not be that of the checkpoint any more."""
         if self._owner is not None:

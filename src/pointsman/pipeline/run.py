@@ -24,11 +24,12 @@ from pointsman.pipeline.problem import with_problems
 from pointsman.pipeline.queue_source.registering import register
 from pointsman.pipeline.shared_folder import check_shared
 from pointsman.pipeline.spark.errors import spark_errors
-from pointsman.pipeline.spark.files import Files
+from pointsman.pipeline.spark.files import files_of
+from pointsman.pipeline.spark.kind import refuse_connect
 from pointsman.pipeline.spark.lock import alone
 from pointsman.pipeline.spark.session import HEAP, local_session
 from pointsman.pipeline.state.batches import mounted
-from pointsman.pipeline.subscribed import Subscribed
+from pointsman.pipeline.subscriptions.versions import Subscribed
 from pointsman.pipeline.versions import FOLLOW, ROUTE, SUBSCRIPTIONS, Tables, Tell, identity_of
 from pointsman.table.routing_table import RoutingTable
 from pointsman.text.secret import reveal
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
 PATIENCE = 60.0
 """Seconds that another run is waited for; it may be what is left of one that was killed."""
 MORE_MEMORY = f"If it ran out of memory, give it more in the pipeline's file: 'spark: {{{HEAP}: 4g}}'"
+WHY_CLASSIC = (
+    "its batches are counted, recorded and locked by the process that runs it, and Spark Connect runs foreachBatch in "
+    "another one. Use route and deliver in a foreachBatch of your own, or a session without spark.remote"
+)
 WATCH = 0.5
 """Seconds between two looks at the queries."""
 
@@ -59,7 +64,7 @@ def run(
     with, as ``InputError`` (``query-failed``), and before that ``folder-elsewhere`` if the workers of a cluster do not
     share the folders that are written to, ``checkpoint-in-use`` if another run does not end,
     ``checkpoint-incomplete`` if a part of the checkpoint is gone, and ``folder-taken`` if a folder that is written to
-    holds batches of another run; at any time ``java-ended``.
+    holds batches of another run, ``classic-session-needed`` on Spark Connect; at any time ``java-ended``.
     """
     written = pipeline.written
     checkpoint = mounted(pipeline.at(written.checkpoint))
@@ -77,11 +82,12 @@ def run(
         session = spark or _session(pipeline, master)
         try:
             with _while_java_lives():
+                refuse_connect(session, "a pipeline file", WHY_CLASSIC)
                 register(session)
                 check_shared(session, pipeline.at(written.out), str(checkpoint))
                 with alone(session, checkpoint, PATIENCE):
                     identity = identity_of(checkpoint)
-                    claim_folders(Files(session), places.claims, identity)
+                    claim_folders(files_of(session), places.claims, identity)
                     subscribed = _subscribed(session, pipeline, tables, checkpoint, tell)
                     bad = BadFiles(checkpoint)
                     runner = BatchRunner(

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from pointsman.errors import InputError
 from pointsman.pipeline.spark.errors import spark_errors
+from pointsman.pipeline.spark.kind import master_of, task_count
 from pointsman.pipeline.spark.session import is_local
 
 if TYPE_CHECKING:
@@ -35,11 +36,11 @@ def check_shared(spark: SparkSession, *folders: str) -> None:
     this package is not there where they run.
     """
     mounted = [folder for folder in folders if "://" not in folder]
-    if is_local(str(spark.sparkContext.master)) or not mounted:
+    if is_local(master_of(spark)) or not mounted:
         return
     with ExitStack() as stack:
         meetings = [stack.enter_context(_called(folder)) for folder in mounted]
-        tasks = spark.sparkContext.defaultParallelism
+        tasks = task_count(spark)
         with spark_errors(mounted[0]):
             rows = spark.range(0, tasks, 1, tasks).mapInArrow(_meeting(meetings), MET).collect()
         seen = [{path.name for path in meeting.iterdir()} for meeting in meetings]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pointsman.pipeline.destinations.place import file_name
-from pointsman.pipeline.spark.files import Files
+from pointsman.pipeline.spark.files import files_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -54,7 +54,7 @@ class Graveyard:
 
     def clear(self, spark: SparkSession, batch: int, names: set[str]) -> None:
         """Removes what an earlier attempt at a batch has left for other destinations than these."""
-        files = Files(spark)
+        files = files_of(spark)
         kept = {file_name(name) for name in names}
         for name in files.names(self._path):
             if name not in kept:

@@ -22,7 +22,7 @@ from pointsman.pipeline.destinations.dead_letters import DEAD, Buried, Graveyard
 from pointsman.pipeline.destinations.folder import RESTORED, OwnFolder, restore, save
 from pointsman.pipeline.destinations.http import Http
 from pointsman.pipeline.destinations.place import REASON, Place, Turn, escaped, reason_of
-from pointsman.pipeline.spark.files import Files
+from pointsman.pipeline.spark.files import files_of
 from pointsman.pipeline.state.breakers import WAITING, Outcome
 from pointsman.table.routing_table import RoutingTable
 
@@ -100,7 +100,7 @@ class Slices:
 
     def has(self, outcome: str) -> bool:
         """Whether there are rows of an outcome."""
-        return Files(self.spark).exists(f"{self.path}/{BY[0]}={outcome}")
+        return files_of(self.spark).exists(f"{self.path}/{BY[0]}={outcome}")
 
     def nothing(self) -> DataFrame:
         """No rows, with the columns of all."""
@@ -110,7 +110,7 @@ class Slices:
         """Deliveries to destinations that are none of these."""
         found = []
         names = {f"{BY[1]}={escaped(name)}" for name in known}
-        for folder in Files(self.spark).names(f"{self.path}/{BY[0]}=delivered"):
+        for folder in files_of(self.spark).names(f"{self.path}/{BY[0]}=delivered"):
             if folder.startswith(BY[1]) and folder not in names:
                 name = unquote(folder.removeprefix(f"{BY[1]}="))
                 found.append(Group(name, None, False, self.of("delivered", name).count()))
@@ -160,7 +160,7 @@ class Deliverer:
 
     def tidy(self, slices: Slices, table: RoutingTable, groups: Iterable[Group]) -> None:
         """Removes the slices of destinations that live elsewhere, once their deliveries are made or dead."""
-        files = Files(slices.spark)
+        files = files_of(slices.spark)
         for group in groups:
             place = self._places.known(group.destination, table)
             if group.waits or not isinstance(place, OwnFolder):

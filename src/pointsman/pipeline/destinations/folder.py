@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pointsman.pipeline.destinations.place import Turn, escaped
-from pointsman.pipeline.spark.files import Files
+from pointsman.pipeline.spark.files import files_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -142,7 +142,7 @@ class OwnFolder:
 
 def _write(rows: DataFrame, path: str, form: str, options: dict[str, Any], turn: Turn) -> None:
     spark = rows.sparkSession
-    if turn.replay is None or not Files(spark).has_files(path):
+    if turn.replay is None or not files_of(spark).has_files(path):
         save(rows, form, options, path)
         return
     # Texts without names have their columns by their order alone; of all others the one is enough.

@@ -21,6 +21,7 @@ from pointsman.errors import MessageError, MissingExtraError
 from pointsman.message import Message
 from pointsman.pipeline.columns import MessageColumns
 from pointsman.pipeline.destinations.place import REASON, Turn, file_name
+from pointsman.pipeline.spark.kind import task_count
 from pointsman.table.model import Duration
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Http:
         from pyspark.sql import functions as sf
 
         spark = rows.sparkSession
-        tasks = max(1, min(self._options.concurrency, spark.sparkContext.defaultParallelism))
+        tasks = max(1, min(self._options.concurrency, task_count(spark)))
         told: dict[str, Any] = self._options.model_dump() | {"concurrency": self._options.concurrency // tasks}
         results = sendable(rows).coalesce(tasks).mapInArrow(sender(turn.name, told), RESULT)
         turned = "" if turn.replay is None else f"-replay-{turn.replay}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pointsman.errors import MissingExtraError
+from pointsman.pipeline.spark.kind import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +28,8 @@ def register(spark: SparkSession) -> None:
         from pointsman.pipeline.queue_source.source import QueueSource
     except ImportError:
         raise MissingExtraError("spark", "pyspark") from None
-    environment = spark.sparkContext.environment
+    # A server of Spark Connect has an environment of its own.
+    environment = {} if is_connect(spark) else spark.sparkContext.environment
     added = [name for name in SET_BY_SPARK if name not in environment]
     environment.update(dict.fromkeys(added, ""))
     try:

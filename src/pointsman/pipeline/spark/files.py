@@ -1,18 +1,55 @@
-"""Folders of any file system that Spark can reach: looked at, renamed and removed."""
+"""Folders of any file system that Spark can reach: looked at, renamed and removed.
+
+A classic session has Hadoop's file systems; on Spark Connect, which has none, those of pyarrow are used, with the paths
+as this process sees them.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
+
+from pointsman.pipeline.spark.kind import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DONE = "_SUCCESS"
-"""The file that Spark writes when a folder is whole."""
+
+def files_of(spark: SparkSession) -> Files:
+    """The file systems of a session."""
+    return ArrowFiles() if is_connect(spark) else HadoopFiles(spark)
 
 
-class Files:
+class Files(ABC):
     """The file systems as the driver of a session sees them."""
+
+    @abstractmethod
+    def exists(self, path: str) -> bool:
+        """Whether there is something at a path."""
+
+    @abstractmethod
+    def names(self, path: str) -> list[str]:
+        """What is in a folder, in the order of the names; nothing if there is no such folder."""
+
+    @abstractmethod
+    def remove(self, path: str) -> None:
+        """Removes a folder and what is in it, if it is there."""
+
+    @abstractmethod
+    def touch(self, path: str) -> bool:
+        """Makes an empty file, and the folders above it; False if that cannot be."""
+
+    @abstractmethod
+    def rename(self, path: str, to: str) -> None:
+        """Renames a folder; nothing may be at the other path. Raises ``OSError``."""
+
+    def has_files(self, path: str) -> bool:
+        """Whether there is a folder with files that Spark would read."""
+        return any(name[0] not in "._" for name in self.names(path))
+
+
+class HadoopFiles(Files):
+    """Those of a classic session."""
 
     def __init__(self, spark: SparkSession) -> None:
         context: Any = spark.sparkContext
@@ -20,29 +57,21 @@ class Files:
         self._jvm = context._jvm  # noqa: SLF001
         self._configuration = context._jsc.hadoopConfiguration()  # noqa: SLF001
 
-    def exists(self, path: str) -> bool:
-        """Whether there is something at a path."""
+    def exists(self, path: str) -> bool:  # noqa: D102 - as above, and so below
         system, place = self._find(path)
         return bool(system.exists(place))
 
-    def names(self, path: str) -> list[str]:
-        """What is in a folder, in the order of the names; nothing if there is no such folder."""
+    def names(self, path: str) -> list[str]:  # noqa: D102
         system, place = self._find(path)
         if not system.exists(place):
             return []
         return sorted(status.getPath().getName() for status in system.listStatus(place))
 
-    def has_files(self, path: str) -> bool:
-        """Whether there is a folder with files that Spark would read."""
-        return any(name[0] not in "._" for name in self.names(path))
-
-    def remove(self, path: str) -> None:
-        """Removes a folder and what is in it, if it is there."""
+    def remove(self, path: str) -> None:  # noqa: D102
         system, place = self._find(path)
         system.delete(place, True)
 
-    def touch(self, path: str) -> bool:
-        """Makes an empty file, and the folders above it; False if that cannot be."""
+    def touch(self, path: str) -> bool:  # noqa: D102
         from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
         system, place = self._find(path)
@@ -52,8 +81,7 @@ class Files:
             return False
         return True
 
-    def rename(self, path: str, to: str) -> None:
-        """Renames a folder; nothing may be at the other path. Raises ``OSError``."""
+    def rename(self, path: str, to: str) -> None:  # noqa: D102
         system, place = self._find(path)
         target = self._path(to)
         system.mkdirs(target.getParent())
@@ -66,3 +94,48 @@ class Files:
 
     def _path(self, path: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(path)
+
+
+class ArrowFiles(Files):
+    """Those of pyarrow: this machine's, ``s3``, ``gs``, ``abfs`` and ``hdfs``."""
+
+    def exists(self, path: str) -> bool:  # noqa: D102
+        system, place = _arrow(path)
+        return bool(system.get_file_info(place).type)
+
+    def names(self, path: str) -> list[str]:  # noqa: D102
+        from pyarrow.fs import FileSelector
+
+        system, place = _arrow(path)
+        return sorted(found.base_name for found in system.get_file_info(FileSelector(place, allow_not_found=True)))
+
+    def remove(self, path: str) -> None:  # noqa: D102
+        system, place = _arrow(path)
+        if self.exists(path):
+            system.delete_dir(place)
+
+    def touch(self, path: str) -> bool:  # noqa: D102
+        system, place = _arrow(path)
+        try:
+            system.create_dir(place.rpartition("/")[0])
+            system.open_output_stream(place).close()
+        except OSError:
+            return False
+        return True
+
+    def rename(self, path: str, to: str) -> None:  # noqa: D102
+        (system, place), (_, target) = _arrow(path), _arrow(to)
+        if self.exists(to):
+            raise OSError(f"{path} cannot be renamed to {to}")
+        system.create_dir(target.rpartition("/")[0])
+        system.move(place, target)
+
+
+def _arrow(path: str) -> tuple[Any, str]:
+    from pyarrow.fs import FileSystem, LocalFileSystem
+
+    if "://" not in path and not path.startswith("file:"):
+        return LocalFileSystem(), path
+    # Hadoop names its file system for S3 ``s3a``.
+    found, place = FileSystem.from_uri(path.replace("s3a://", "s3://", 1))
+    return found, place

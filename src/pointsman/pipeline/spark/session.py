@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -124,6 +125,8 @@ def local_session(name: str = "pointsman", master: str = ANYWHERE, **config: obj
     In a program that ``spark-submit`` has started, that has said all this already: only ``config`` is set, and a
     master that is not ``local[*]``.
 
+    With ``spark.api.mode`` ``connect`` the session is one of Spark Connect, with a server that this process starts.
+
     On this machine Java's heap is a quarter of the memory, from 1 to 8 GB, unless ``config`` has another
     ``spark.driver.memory``; outside of it Java takes up to half as much again (``spark.memory.offHeap.size``).
 
@@ -149,7 +152,10 @@ def local_session(name: str = "pointsman", master: str = ANYWHERE, **config: obj
     for key, value in {**settings, **config}.items():
         builder = builder.config(key, str(value))
     try:
-        session = builder.getOrCreate()
+        with warnings.catch_warnings():
+            # Spark Connect sets again what it has started its server with, and warns that it cannot.
+            warnings.simplefilter("ignore")
+            session = builder.getOrCreate()
         # Some settings are looked at when something is asked for.
         session.range(0)
     except PySparkRuntimeError as error:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pointsman.errors import InputError, MissingExtraError
-from pointsman.pipeline.shipping import ship_file
-from pointsman.pipeline.subscription_frame import Weighed, chosen, weigh
-from pointsman.pipeline.subscription_lists import warmed
-from pointsman.pipeline.subscription_parts import PART, compile_here, compile_on_workers
-from pointsman.pipeline.subscription_shards import shard_of_pattern
+from pointsman.errors import InputError, MissingExtraError, PatternError, PointsmanError
+from pointsman.pipeline.spark.kind import folder_to_ship_from, ship
+from pointsman.pipeline.subscriptions.frame import ID, Weighed, chosen, shard_of_pattern, weigh
+from pointsman.pipeline.subscriptions.lists import warmed
 from pointsman.pipeline.whole_file import PRIVATE, write_whole
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ HERE = 50_000
 """Subscriptions that the driver compiles itself; more of them are compiled by workers."""
 MOST_IN_A_PART = 2_000_000
 """Subscriptions in one file of the broadcast mode; a message is looked up in each file."""
+PART = "pointsman_part"
+CHUNK = 1 << 24
+"""Bytes of an index that go to the driver in one piece."""
+BUILT = "part int, data binary, problem string"
 
 
 _compiling = Lock()
@@ -78,10 +82,10 @@ class CompiledSubscriptions:
         return _parse_datatype_json_string(self.id_type)
 
     def ship(self, spark: SparkSession) -> None:
-        """Has the files where every worker finds them, ``SparkFiles.get(name)``; each goes there once."""
+        """Sends the files to all workers; each goes there once."""
         for name in (*self.shards, *self.common):
             if name is not None:
-                ship_file(spark.sparkContext, Path(self.folder, name))
+                ship(spark, Path(self.folder, name))
 
     @classmethod
     def open(cls, folder: str | Path, version: str) -> CompiledSubscriptions:
@@ -122,13 +126,13 @@ def compile_subscriptions(
     subscription that cannot; ``PatternError``. Then nothing is left. Safe between threads.
     """
     try:
-        from pyspark import SparkFiles
+        import pyspark  # noqa: F401
     except ImportError:
         raise MissingExtraError("spark", "pyspark") from None
     rows = chosen(subscriptions)
     weighed = weigh(rows)
     way = choose_way(weighed, mode, shards, worker_bytes)
-    place = Path(folder) if folder is not None else Path(SparkFiles.getRootDirectory())
+    place = Path(folder) if folder is not None else folder_to_ship_from(subscriptions.sparkSession)
     version = f"{weighed.digest}-{dialect or 'default'}-{way.mode[0]}{way.parts}"
     with _compiling:
         if _manifest(place, version).exists():
@@ -204,3 +208,102 @@ def _compiled(
 
 def _manifest(folder: Path, version: str) -> Path:
     return folder / f"pointsman-{version}.json"
+
+
+# -- the files: written here, or by the workers
+
+
+def compile_here(rows: DataFrame, dialect: str | None, path: Path) -> None:
+    """Collects the rows and writes their index. Raises as ``raise_problem``."""
+    problem = _compile(rows.toArrow(), dialect, path)
+    if problem is not None:
+        raise_problem(problem)
+
+
+def compile_on_workers(rows: DataFrame, dialect: str | None, paths: Mapping[int, Path]) -> set[int]:
+    """Writes an index for each part: the rows whose column ``PART`` has its number. A task compiles a part.
+
+    The files come to the driver piece by piece, so that it never holds one of them. Returns the parts that have rows;
+    the others have no file. Raises as ``raise_problem``; then no file is left.
+    """
+    from pyspark import StorageLevel
+
+    def compile_part(batches: Iterator[Any]) -> Iterator[Any]:
+        yield from part_rows(batches, dialect)
+
+    parted = rows.repartitionById(max(paths) + 1, PART)
+    built = parted.mapInArrow(compile_part, BUILT).persist(StorageLevel.DISK_ONLY)
+    written: set[int] = set()
+    try:
+        # All parts at once; to read them one after the other would compile them one after the other.
+        built.count()
+        problems = built.where("problem IS NOT NULL").select("problem").take(1)
+        if problems:
+            raise_problem(problems[0]["problem"])
+        for row in built.toLocalIterator():
+            path = paths[row["part"]]
+            with path.open("ab" if row["part"] in written else "wb") as file:
+                file.write(row["data"])
+            written.add(row["part"])
+    except BaseException:
+        for part in written:
+            paths[part].unlink(missing_ok=True)
+        raise
+    finally:
+        built.unpersist()
+    return written
+
+
+def part_rows(batches: Iterator[Any], dialect: str | None) -> Iterator[Any]:
+    """The index of the rows of one part, as rows of ``BUILT``; or what is wrong with them."""
+    import pyarrow as pa
+
+    found = [batch for batch in batches if batch.num_rows]
+    if not found:
+        return
+    table = pa.Table.from_batches(found)
+    part = table[PART][0].as_py()
+    with TemporaryDirectory(prefix="pointsman-") as folder:
+        path = Path(folder, "part")
+        problem = _compile(table.drop_columns([PART]), dialect, path)
+        for piece in _pieces(path) if problem is None else [None]:
+            yield pa.RecordBatch.from_arrays(
+                [pa.array([part], pa.int32()), pa.array([piece], pa.binary()), pa.array([problem], pa.string())],
+                ["part", "data", "problem"],
+            )
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(CHUNK):
+            yield piece
+
+
+def _compile(table: Any, dialect: str | None, path: Path) -> str | None:
+    """Writes the index of a table; or says, as JSON, what is wrong with which subscription."""
+    from pointsman.matching.invalid import InvalidPatternsError
+    from pointsman.subscriptions.columns import SubscriptionIndex
+
+    ids = table[ID]
+    try:
+        SubscriptionIndex.build(table, dialect, ids=ids).save(path)
+    except InvalidPatternsError as error:
+        row, failure = error.failures[0]
+        more = f" (and {len(error.failures) - 1} more invalid patterns)" if len(error.failures) > 1 else ""
+        problem = f"of subscription {ids[row].as_py()!r}: {failure.problem}{more}"
+        return json.dumps({"kind": "pattern", "code": failure.code, "problem": problem, "text": failure.text})
+    except PointsmanError as error:
+        problem = error.problem
+        if error.code == "bad-subscription" and error.text is not None:
+            problem = problem.replace(f"subscription {error.text}", f"subscription {ids[int(error.text)].as_py()!r}", 1)
+        kind = "pattern" if isinstance(error, PatternError) else "input"
+        return json.dumps({"kind": kind, "code": error.code, "problem": problem, "text": None})
+    return None
+
+
+def raise_problem(problem: str) -> None:
+    """Raises what ``_compile`` told: ``PatternError`` or ``InputError``, which name the subscription."""
+    told = json.loads(problem)
+    if told["kind"] == "pattern":
+        raise PatternError(told["code"], told["problem"], text=told["text"])
+    raise InputError(told["code"], told["problem"])

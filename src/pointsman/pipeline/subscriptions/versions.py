@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import InputError, PointsmanError
-from pointsman.pipeline.compiled_subscriptions import CompiledSubscriptions, compile_subscriptions
+from pointsman.pipeline.destinations.choice import names_of
 from pointsman.pipeline.spark.errors import spark_errors
 from pointsman.pipeline.state import batches
+from pointsman.pipeline.subscriptions.compiled import CompiledSubscriptions, compile_subscriptions
+from pointsman.pipeline.subscriptions.frame import ID, with_destinations
+from pointsman.pipeline.versions import Tables, Tell
+from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Tell = Callable[..., None]
 VERSION = "subscriptions"
 KEPT = 5
 """Versions that are kept. Only the last batch can be repeated."""
@@ -99,13 +103,17 @@ class SubscriptionVersions:
 
         Raises ``InputError`` (``bad-state``) if that is not kept any more, and as ``batches.begin``.
         """
+        return self.begin(batch)[0]
+
+    def begin(self, batch: int) -> tuple[CompiledSubscriptions, float]:
+        """``of_batch``, and the time at which the batch began first, by which subscriptions expire."""
         current = self.current()
-        begun = batches.begin(self._checkpoint, batch, {VERSION: current.version})
-        version = str(begun.get(VERSION))
+        begun = batches.begin(self._checkpoint, batch, {VERSION: current.version, "now": time.time()})
+        version, now = str(begun.get(VERSION)), float(str(begun.get("now")))
         if version == current.version:
-            return current
+            return current, now
         try:
-            return CompiledSubscriptions.open(self._folder, version)
+            return CompiledSubscriptions.open(self._folder, version), now
         except InputError as error:
             problem = f"the subscriptions {version} that batch {batch} began with are gone"
             raise InputError("bad-state", problem, file=error.file) from None
@@ -141,3 +149,41 @@ def _times(path: Path) -> object:
             known = file.stat()
             found.append((str(file), known.st_mtime_ns, known.st_size))
     return found
+
+
+class Subscribed:
+    """The subscriptions of a file, whose newest version each batch takes up, or the one that it began with before."""
+
+    def __init__(self, spark: SparkSession, path: str, tables: Tables, checkpoint: Path, tell: Tell) -> None:
+        """The checkpoint is one of its own. Raises as ``SubscriptionVersions``, and ``InputError``
+        (``bad-subscription``) for one whose destination is none of the table.
+        """
+
+        def read(spark: SparkSession, path: str | Path) -> DataFrame:
+            found = with_destinations(read_files(spark, path))
+            _check_destinations(found, tables.table, str(path))
+            return found
+
+        self._versions = SubscriptionVersions.of_files(spark, path, checkpoint, read=read, tell=tell)
+        current = self._versions.current()
+        tell("subscriptions", version=current.version, mode=current.mode, why=current.why)
+
+    def version(self, batch: int) -> str:
+        """What a batch works with; it is recorded before this returns."""
+        return self._versions.of_batch(batch).version
+
+    def of_batch(self, batch: int) -> CompiledSubscriptions:
+        """The subscriptions that a batch works with."""
+        return self._versions.of_batch(batch)
+
+
+def _check_destinations(subscriptions: DataFrame, table: RoutingTable, path: str) -> None:
+    """Raises ``InputError`` (``bad-subscription``); so there are never more destinations than tables had."""
+    from pyspark.sql import functions as sf
+
+    known = subscriptions.sparkSession.createDataFrame([(name,) for name in names_of(table)], "name string")
+    asked = subscriptions.select(f"{ID}.id", sf.explode(f"{ID}.destinations").alias("name"))
+    wrong = asked.join(sf.broadcast(known), "name", "left_anti").first()
+    if wrong is not None:
+        problem = f"subscription {wrong['id']!r}: the table has no destination {wrong['name']!r}"
+        raise InputError("bad-subscription", problem, file=path)

@@ -23,7 +23,7 @@ from pointsman import Pattern, PointsmanError
 from pointsman.errors import SubjectError
 from pointsman.matching.invalid import InvalidPatternsError
 from pointsman.pipeline import resolve
-from pointsman.pipeline.index_file import opened
+from pointsman.pipeline.subscriptions.resolve import opened
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 

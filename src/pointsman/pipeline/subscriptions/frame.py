@@ -1,4 +1,10 @@
-"""A DataFrame of subscriptions: its columns, what it weighs, and the hash of what it holds."""
+"""A DataFrame of subscriptions: its columns, what it weighs, the hash of what it holds, and its shards.
+
+A shard is chosen by the first token, which ends at the first ``.`` or ``/`` whichever dialect a pattern is written in;
+case is overlooked. Subjects that a pattern matches begin with the same token in this sense, unless there is a wildcard
+in it. So each message goes to one shard. Patterns that begin with a wildcard, and subscriptions without a pattern, are
+looked up for all messages.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,7 @@ import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from pointsman.errors import InputError, MissingExtraError
-from pointsman.pipeline.columns import find_all
+from pointsman.pipeline.columns import find, find_all
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -16,6 +22,7 @@ ID = "subscription_id"
 TEXTS = ("pattern", "dialect", "condition")
 GROUPS = ("includes", "excludes")
 GROUP = "struct<all:boolean,matchers:array<struct<key:string,pattern:string,partial:boolean>>>"
+CARRIED = ("id", "owner", "destinations")
 BEYOND_PATTERNS = ("condition", "includes", "excludes", "enabled", "expires")
 """A frame with one of these is no frame of patterns alone."""
 BYTES_EACH = 40
@@ -76,6 +83,16 @@ def chosen(frame: DataFrame) -> DataFrame:
             column = sf.unix_micros(column) / sf.lit(1e6)
         columns.append(column.cast("double" if field == "expires" else allowed[0]).alias(field))
     return frame.select(*columns)
+
+
+def with_destinations(subscriptions: DataFrame) -> DataFrame:
+    """The subscriptions with a ``subscription_id`` that says all that a delivery needs: id, owner and destinations."""
+    from pyspark.sql import functions as sf
+
+    missing = [name for name in CARRIED if find(subscriptions, name) is None]
+    if missing:
+        raise InputError("bad-usage", f"subscriptions have no column {missing[0]!r}")
+    return subscriptions.withColumn(ID, sf.struct(*CARRIED)).drop(*CARRIED)
 
 
 def weigh(rows: DataFrame) -> Weighed:
@@ -139,3 +156,26 @@ def _group(column: Column, kind: DataType, field: str) -> Column:
     every = column["all"] if has_all else sf.lit(False)
     group = sf.struct(every.cast("boolean").alias("all"), sf.transform(column["matchers"], matcher).alias("matchers"))
     return sf.when(column.isNotNull(), group).cast(GROUP)
+
+
+# -- shards: each message goes to one, by the first literal token
+
+FIRST = r"^([^./]*)"
+WILDCARD = r"[*>#+]"
+
+
+def shard_of_subject(subject: Column, shards: int) -> Column:
+    """From 0 to one less than there are shards; that of the empty text for NULL."""
+    from pyspark.sql import functions as sf
+
+    token = sf.lower(sf.regexp_extract(sf.coalesce(subject, sf.lit("")), FIRST, 1))
+    return sf.pmod(sf.xxhash64(token), sf.lit(shards)).cast("int")
+
+
+def shard_of_pattern(pattern: Column, shards: int) -> Column:
+    """Likewise; the number of shards for what belongs to all of them."""
+    from pyspark.sql import functions as sf
+
+    token = sf.regexp_extract(pattern, FIRST, 1)
+    literal = pattern.isNotNull() & ~token.rlike(WILDCARD)
+    return sf.when(literal, shard_of_subject(pattern, shards)).otherwise(sf.lit(shards))

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import InputError
 from pointsman.pipeline.columns import MessageColumns, find, refuse_columns
-from pointsman.pipeline.compiled_subscriptions import CompiledSubscriptions
 from pointsman.pipeline.problem import PROBLEM, is_fine
-from pointsman.pipeline.subscription_lists import Indexes, first_pages, further_pages, opened_index
-from pointsman.pipeline.subscription_shards import shard_of_subject
+from pointsman.pipeline.spark.kind import shipped
+from pointsman.pipeline.subscriptions.compiled import CompiledSubscriptions
+from pointsman.pipeline.subscriptions.frame import ID, shard_of_subject
+from pointsman.pipeline.subscriptions.lists import Indexes, first_pages, further_pages, opened_index
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-ID = "subscription_id"
 FOUND, PAGE, SHARD = "pointsman_found", "pointsman_page", "pointsman_shard"
 MOST_IN_A_PAGE = 1 << 20
 """Subscriptions of one message in a page, unless told otherwise. A table of no more needs no further pages at all."""
@@ -162,10 +162,8 @@ class Search:
                 yield self._indexes(shard), start, stop, now
 
     def _indexes(self, shard: int | None) -> Indexes:
-        from pyspark import SparkFiles
-
         own = None if shard is None else self._shards[shard]
-        return _opened(tuple(SparkFiles.get(name) for name in (own, *self._common) if name is not None))
+        return _opened(tuple(shipped(name) for name in (own, *self._common) if name is not None))
 
 
 @lru_cache(maxsize=8)

@@ -13,7 +13,7 @@ from pointsman.errors import InputError
 from pointsman.pipeline.batch import BatchRunner
 from pointsman.pipeline.config import PipelineFile
 from pointsman.pipeline.state import batches
-from pointsman.pipeline.subscribed import Subscribed
+from pointsman.pipeline.subscriptions.versions import Subscribed
 from pointsman.pipeline.versions import Tables
 from tests.pipeline.running.test_run import TABLE, Case
 

@@ -17,10 +17,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from pointsman.errors import PointsmanError
-from pointsman.pipeline import compiled_subscriptions, resolve, subscription_lists
-from pointsman.pipeline.compiled_subscriptions import CompiledSubscriptions, choose_way, compile_subscriptions
-from pointsman.pipeline.subscription_frame import Weighed
-from pointsman.pipeline.subscription_lists import Indexes, first_pages, further_pages
+from pointsman.pipeline import resolve
+from pointsman.pipeline.subscriptions import compiled, lists
+from pointsman.pipeline.subscriptions.compiled import CompiledSubscriptions, choose_way, compile_subscriptions
+from pointsman.pipeline.subscriptions.frame import Weighed
+from pointsman.pipeline.subscriptions.lists import Indexes, first_pages, further_pages
 from pointsman.subscriptions.columns import SubscriptionIndex
 from tests.subscriptions.column_cases import METADATA, NOW, Parts, brute_force, made, messages, subscriptions, table_of
 
@@ -40,8 +41,8 @@ def found(resolved: DataFrame) -> set[tuple[Any, ...]]:
 @pytest.fixture
 def by_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of any size are compiled by the workers, in several files."""
-    monkeypatch.setattr(compiled_subscriptions, "HERE", 0)
-    monkeypatch.setattr(compiled_subscriptions, "MOST_IN_A_PART", 30)
+    monkeypatch.setattr(compiled, "HERE", 0)
+    monkeypatch.setattr(compiled, "MOST_IN_A_PART", 30)
 
 
 @pytest.mark.usefixtures("by_workers")
@@ -143,7 +144,7 @@ def test_what_is_wrong_with_a_subscription_is_told_with_its_id(
 ) -> None:
     """Before anything runs, wherever it is compiled; nothing is left of it."""
     if where == "by workers":
-        monkeypatch.setattr(compiled_subscriptions, "HERE", 0)
+        monkeypatch.setattr(compiled, "HERE", 0)
     table = spark.createDataFrame([("ok", "a", EU), row], "subscription_id string, pattern string, condition string")
     with pytest.raises(PointsmanError) as caught:
         compile_subscriptions(table, folder=tmp_path)
@@ -199,7 +200,7 @@ def pages_of(count: int, size: int) -> Iterator[tuple[int, list[int]]]:
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 100])
 def test_pages_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch, size: int, least: int) -> None:
     """Messages that reach all, some and none, in two indexes; each row is one page."""
-    monkeypatch.setattr(subscription_lists, "LEAST_IDS", least)
+    monkeypatch.setattr(lists, "LEAST_IDS", least)
     halves = [
         SubscriptionIndex.build(pa.table({"pattern": ["a.>"] * n}), ids=pa.array(range(b, b + n)))
         for b, n in ((0, 3), (3, 4))

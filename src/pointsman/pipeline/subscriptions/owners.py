@@ -13,11 +13,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pointsman.pipeline.columns import MessageColumns
-from pointsman.pipeline.compiled_subscriptions import CompiledSubscriptions
 from pointsman.pipeline.crossing import decider_of, part_of
-from pointsman.pipeline.resolve_conditions import SHARD, Search, function, sharded
 from pointsman.pipeline.stages import CODE, PLACE, TO, Coded
-from pointsman.pipeline.subscription_lists import Indexes
+from pointsman.pipeline.subscriptions.compiled import CompiledSubscriptions
+from pointsman.pipeline.subscriptions.conditions import SHARD, Search, function, sharded
+from pointsman.pipeline.subscriptions.lists import Indexes
 from pointsman.subscriptions.output_adapter import NAMED
 from pointsman.table.routing_table import RoutingTable
 
