@@ -43,6 +43,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--connect", action="store_true", help="run the tests of Spark on a session of Spark Connect")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On Spark Connect, leaves out what is marked ``classic``."""
+    if config.getoption("--connect"):
+        for item in items:
+            if item.get_closest_marker("classic"):
+                item.add_marker(pytest.mark.skip(reason="it is about classic sessions"))
+
+
 @pytest.fixture(scope="session")
 def spark(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     """The session. Tests that use it belong to the group ``spark`` or ``spark, too``: a process runs a whole group."""

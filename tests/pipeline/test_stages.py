@@ -57,6 +57,7 @@ def plan_of(frame: DataFrame) -> str:
     return str(frame._jdf.queryExecution().executedPlan().toString())
 
 
+@pytest.mark.classic
 def test_a_batch_crosses_to_python_once_and_is_neither_joined_nor_shuffled(spark: SparkSession) -> None:
     """With translations, access, predicates, sticky keys, counting balances and breakers in the table."""
     table = RoutingTable.parse(
@@ -75,6 +76,7 @@ access: {shop: {publish: [">"]}}
     assert not any(word in plan for word in ("Join", "Exchange", "Window"))
 
 
+@pytest.mark.classic
 def test_a_body_crosses_only_with_a_subject_that_a_route_may_ask_it_for(spark: SparkSession) -> None:
     """And no column crosses that the table does not read."""
     table = RoutingTable.parse("""

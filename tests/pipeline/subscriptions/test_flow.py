@@ -117,6 +117,7 @@ def write_messages(folder: Path, name: str, messages: tuple[Message, ...]) -> No
     (folder / "source" / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
+@pytest.mark.classic
 def test_from_a_source_file_to_destination_files_in_pages_of_two(spark: SparkSession, tmp_path: Path) -> None:
     """Source, input adapter, resolver, matchers, subscriptions, output adapter, destinations; then another version.
 
@@ -156,6 +157,7 @@ def test_from_a_source_file_to_destination_files_in_pages_of_two(spark: SparkSes
     assert repeated == {("m9", "ann", "archive", ("everything",))}
 
 
+@pytest.mark.classic
 def test_owners_get_what_they_may_read(spark: SparkSession, tmp_path: Path) -> None:
     """By the access rules of the table, as ``Access.check`` says."""
     rules = {

@@ -173,6 +173,7 @@ def test_what_is_there_twice_comes_out_twice(spark: SparkSession) -> None:
     assert rows(found) == {("a", "s"): 6}
 
 
+@pytest.mark.classic
 def test_a_stream_gives_the_rows_of_a_batch(spark: SparkSession, tmp_path: Path) -> None:
     """Also over several micro-batches."""
     subjects = texts("amqp", 300, seed=6)
@@ -203,6 +204,7 @@ def test_only_the_subject_goes_to_python(spark: SparkSession, capsys: pytest.Cap
     assert re.findall(r"EvalPython \[(.*?)\],", plan) == [re.search(r"\w+\(subject#\d+\)#\d+", plan)[0]]  # type: ignore[index]
 
 
+@pytest.mark.classic
 def test_the_same_subscriptions_are_shipped_once(spark: SparkSession) -> None:
     """Others are shipped anew; the dialect is part of what they are."""
     before = len(spark.sparkContext.listFiles)
@@ -213,6 +215,7 @@ def test_the_same_subscriptions_are_shipped_once(spark: SparkSession) -> None:
     assert len(spark.sparkContext.listFiles) == before + 3
 
 
+@pytest.mark.classic
 def test_a_worker_opens_the_index_once_and_shares_it(spark: SparkSession) -> None:
     """However many tasks it runs: the file is mapped, and it is the same one for all workers."""
     before = set(spark.sparkContext.listFiles)

@@ -20,7 +20,7 @@ from tests.pipeline.running.test_run import TABLE, Case
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+pytestmark = [pytest.mark.classic, pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 LARGE = {"key": "size", "pattern": "large"}
 ACCESS = """

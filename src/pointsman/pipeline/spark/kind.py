@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from pointsman.errors import InputError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _shipping = Lock()
 _shipped: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
@@ -33,6 +33,13 @@ def refuse_connect(spark: SparkSession, what: str, why: str) -> None:
     """Raises ``InputError`` (``classic-session-needed``) on Spark Connect."""
     if is_connect(spark):
         raise InputError("classic-session-needed", f"{what} does not run on Spark Connect: {why}")
+
+
+def refuse_connect_stream(frame: DataFrame, what: str) -> None:
+    """Raises ``InputError`` (``classic-session-needed``) for a stream on Spark Connect, where files are needed."""
+    if frame.isStreaming:
+        why = "files that a session ships do not reach the workers of its streams. Use it in foreachBatch"
+        refuse_connect(frame.sparkSession, f"{what} of a stream", why)
 
 
 def ship(spark: SparkSession, path: Path) -> str:

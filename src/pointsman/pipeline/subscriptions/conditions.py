@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pointsman.errors import InputError
 from pointsman.pipeline.columns import MessageColumns, find, refuse_columns
 from pointsman.pipeline.problem import PROBLEM, is_fine
-from pointsman.pipeline.spark.kind import shipped
+from pointsman.pipeline.spark.kind import refuse_connect_stream, shipped
 from pointsman.pipeline.subscriptions.compiled import CompiledSubscriptions
 from pointsman.pipeline.subscriptions.frame import ID, shard_of_subject
 from pointsman.pipeline.subscriptions.lists import Indexes, first_pages, further_pages, opened_index
@@ -44,13 +44,15 @@ def resolve_conditions(
     expired; unless given it is Spark's ``current_timestamp``, which a stream takes for each micro-batch, and keeps when
     it repeats one.
 
-    Raises ``InputError`` (``bad-usage``) for columns that cannot be used and a page of nothing.
+    Raises ``InputError``: ``bad-usage`` for columns that cannot be used and a page of nothing,
+    ``classic-session-needed`` for a stream on Spark Connect.
     """
     from pyspark.sql import functions as sf
 
     if page < 1:
         raise InputError("bad-usage", f"a page holds at least one subscription, not {page}")
     refuse_columns(messages, ID)
+    refuse_connect_stream(messages, "resolve")
     subscriptions.ship(messages.sparkSession)
     asked = sharded(messages, len(subscriptions.shards)) if subscriptions.shards else messages
     columns = MessageColumns(asked)

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import InputError, LimitError, MissingExtraError, PatternError
-from pointsman.pipeline.spark.kind import folder_to_ship_from, ship, shipped
+from pointsman.pipeline.spark.kind import folder_to_ship_from, refuse_connect_stream, ship, shipped
 from pointsman.pipeline.stages import resolve_routes
 from pointsman.pipeline.subscriptions.compiled import CompiledSubscriptions, compile_subscriptions
 from pointsman.pipeline.subscriptions.conditions import resolve_conditions
@@ -69,12 +69,14 @@ def resolve_subscriptions(messages: DataFrame, subscriptions: DataFrame, dialect
 
     Raises ``InputError`` (``bad-usage``) when a column is missing or not of text or when the messages have a column
     ``subscription_id`` already, ``InvalidPatternsError`` with the number of the row and the subscription of every
-    invalid pattern, and ``PatternError`` (``unknown-dialect``).
+    invalid pattern, ``PatternError`` (``unknown-dialect``), and ``InputError`` (``classic-session-needed``) for a
+    stream on Spark Connect.
     """
     try:
         from pyspark.sql import functions as sf
     except ImportError:
         raise MissingExtraError("spark", "pyspark") from None
+    refuse_connect_stream(messages, "resolve")
     subject = _column(messages, "messages", "subject", text=True)
     if _find(messages, "subscription_id") is not None:
         raise InputError("bad-usage", "messages have a column 'subscription_id' already; rename it first")

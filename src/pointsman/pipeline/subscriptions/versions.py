@@ -80,6 +80,10 @@ class SubscriptionVersions:
         reading = read or read_files
         return cls(lambda: reading(spark, path), checkpoint, stamp=lambda: _times(Path(path)), **how)
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        why = "versions of subscriptions are kept by the process that has them, and foreachBatch runs in another one"
+        raise InputError("classic-session-needed", f"{why} on Spark Connect")
+
     def current(self) -> CompiledSubscriptions:
         """The newest version that can be used."""
         stamp = self._stamp()
