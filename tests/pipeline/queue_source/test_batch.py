@@ -158,7 +158,7 @@ def test_what_cannot_be_is_told(known: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "queue.db"
     good = known.range(3).selectExpr("'a' as subject", "cast(id as string) as body")
     cases = {
-        "[bad-usage] there is no option 'pth'": lambda: read(known, path, pth=1),
+        "[bad-usage] there is no option 'pth'": lambda: read(known, path, pth=1).collect(),
         f"[store-not-opened] {path}: there is no such file": lambda: read(known, path).collect(),
         "[bad-usage] messages can only be appended": lambda: (
             good.write.format("pointsman").mode("overwrite").save(str(path))

@@ -65,6 +65,7 @@ def test_a_batch_that_spark_replays_is_written_once(known: SparkSession, tmp_pat
     assert texts(target) == ["1", "2", "3", "4"]
 
 
+@pytest.mark.classic
 def test_streams_that_begin_together_change_nothing_that_the_other_may_be_sending(
     known: SparkSession, tmp_path: Path
 ) -> None:

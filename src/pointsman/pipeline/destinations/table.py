@@ -7,6 +7,7 @@ leaves nothing twice, also after a crash in the middle of it. A table that is no
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from pointsman.pipeline.destinations.place import Turn
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 BATCH = "batch"
+_making = Lock()
 
 
 class Table:
@@ -30,15 +32,19 @@ class Table:
 
         spark = rows.sparkSession
         numbered = rows.withColumn(BATCH, sf.lit(turn.label).cast("bigint"))
-        if not spark.catalog.tableExists(self._name):
-            options = dict(self._options)
-            writer = numbered.write.partitionBy(BATCH).mode("append")
-            if "using" in options:
-                writer = writer.format(options.pop("using"))
-            writer.options(**options).saveAsTable(self._name)
-            return None
+        # The queries of a pipeline may come with their first batches at the same time.
+        with _making:
+            if not spark.catalog.tableExists(self._name):
+                self._make(numbered.limit(0))
         known = spark.table(self._name)
         there = known.where(known[BATCH] == turn.label).select("delivery_id")
         missing = numbered.join(there, "delivery_id", "left_anti")
         spark.sql("INSERT INTO IDENTIFIER(:name) BY NAME SELECT * FROM {rows}", {"name": self._name}, rows=missing)
         return None
+
+    def _make(self, rows: DataFrame) -> None:
+        options = dict(self._options)
+        writer = rows.write.partitionBy(BATCH).mode("append")
+        if "using" in options:
+            writer = writer.format(options.pop("using"))
+        writer.options(**options).saveAsTable(self._name)

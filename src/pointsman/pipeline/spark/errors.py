@@ -39,6 +39,6 @@ def origin_of(error: BaseException) -> str:
 
 
 def _first_line(text: str) -> str:
-    """The first line with text, without the name of a class of Java."""
+    """The first line with text, without the name of a class of Java, which Spark Connect puts in brackets."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "it said nothing")
-    return re.sub(r"^(?:[a-z]\w*\.)+\w+: ", "", line)
+    return re.sub(r"^(?:(?:[a-z]\w*\.)+\w+: |\((?:[a-z]\w*\.)+\w+\) )", "", line)

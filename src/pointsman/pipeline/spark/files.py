@@ -104,10 +104,13 @@ class ArrowFiles(Files):
         return bool(system.get_file_info(place).type)
 
     def names(self, path: str) -> list[str]:  # noqa: D102
-        from pyarrow.fs import FileSelector
+        from pyarrow.fs import FileSelector, FileType
 
         system, place = _arrow(path)
-        return sorted(found.base_name for found in system.get_file_info(FileSelector(place, allow_not_found=True)))
+        own = system.get_file_info(place)
+        if own.type != FileType.Directory:
+            return [own.base_name] if own.type else []
+        return sorted(found.base_name for found in system.get_file_info(FileSelector(place)))
 
     def remove(self, path: str) -> None:  # noqa: D102
         system, place = _arrow(path)
