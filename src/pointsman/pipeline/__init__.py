@@ -6,7 +6,7 @@ Importing it imports nothing of Spark: every function does so when it is called.
 from pointsman.pipeline.compiled_subscriptions import CompiledSubscriptions, compile_subscriptions
 from pointsman.pipeline.deliver import deliver
 from pointsman.pipeline.destinations.place import Sink
-from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.queue_source import register
 from pointsman.pipeline.resolve import resolve
 from pointsman.pipeline.spark.session import local_session
 from pointsman.pipeline.stages import Routed, authorize, route, select, translate

@@ -12,7 +12,7 @@ from pointsman.pipeline.destinations.folder import CSV, save
 from pointsman.pipeline.json_lines import PLACE, Lines, Place, read_lines, stream_lines, without_files
 from pointsman.pipeline.json_messages import STAGE
 from pointsman.pipeline.problem import PROBLEM, TYPE, is_fine, with_problem, with_problems
-from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.queue_source import register
 from pointsman.pipeline.spark.errors import spark_errors
 from pointsman.table.message_lines import NO_NAMES
 

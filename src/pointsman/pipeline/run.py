@@ -21,7 +21,7 @@ from pointsman.pipeline.follow import Follower
 from pointsman.pipeline.formats import stream_messages
 from pointsman.pipeline.json_lines import local_path, stream_texts
 from pointsman.pipeline.problem import with_problems
-from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.queue_source import register
 from pointsman.pipeline.shared_folder import check_shared
 from pointsman.pipeline.spark.errors import spark_errors
 from pointsman.pipeline.spark.files import Files
