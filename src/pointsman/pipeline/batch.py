@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pointsman.columns.turns import moved, settled
+from pointsman.columns.balance import moved, settled
 from pointsman.pipeline.bad_files import BadFiles
 from pointsman.pipeline.config import PipelineFile, out_of, places_of
 from pointsman.pipeline.counts import Counted, Totals, counted, observe

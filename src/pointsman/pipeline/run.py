@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointsman.broker.wildcards import check_names
-from pointsman.columns.stretches import COUNTED
+from pointsman.columns.balance import COUNTED
 from pointsman.errors import InputError
 from pointsman.pipeline.bad_files import BadFiles, find_bad_file
 from pointsman.pipeline.batch import BatchRunner

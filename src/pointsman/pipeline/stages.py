@@ -73,8 +73,7 @@ class Routed(NamedTuple):
 
     def state(self) -> State:
         """The state of the balances after these messages: runs a job that counts, unless no route counts."""
-        from pointsman.columns.stretches import COUNTED
-        from pointsman.columns.turns import moved
+        from pointsman.columns.balance import COUNTED, moved
 
         names = [route.name for route in self.table.routes if route.balance in COUNTED]
         if not names:
@@ -416,7 +415,7 @@ def _literal(codes: Codes, fields: tuple[str, ...], *, problems: bool) -> Column
 
 
 def _refuse_stream(base: DataFrame, part: RoutingTable) -> None:
-    from pointsman.columns.stretches import COUNTED
+    from pointsman.columns.balance import COUNTED
 
     counting = [route.name for route in part.routes if route.balance in COUNTED]
     if base.isStreaming and counting:
@@ -440,7 +439,7 @@ def _with_probers(
 
     Only if there is such a destination, it costs a job.
     """
-    from pointsman.columns.breakers import answers
+    from pointsman.columns.balance import answers
     from pointsman.routing.breaker import Way
 
     if all(answer.first.way is not Way.PROBE for answer in answers(part, state, told.now).values()):
