@@ -14,9 +14,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import InputError
-from pointsman.pipeline.columns import MessageColumns, find, refuse_columns
+from pointsman.pipeline.columns import PROBLEM, MessageColumns, find, is_fine, refuse_columns
 from pointsman.pipeline.compiled_subscriptions import CompiledSubscriptions
-from pointsman.pipeline.problem import PROBLEM, is_fine
 from pointsman.pipeline.subscription_lists import Indexes, first_pages, further_pages, opened_index
 from pointsman.pipeline.subscription_shards import shard_of_subject
 

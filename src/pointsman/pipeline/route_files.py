@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pointsman.columns.output import BatchReport, Tally, new_folder
+from pointsman.pipeline.columns import PROBLEM
 from pointsman.pipeline.formats import NO_OPTIONS, write_frame
-from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.shared_folder import check_shared
 from pointsman.pipeline.spark.errors import spark_errors
 from pointsman.pipeline.stages import DELIVERED, OUTCOME, QUARANTINED, UNROUTED, route

@@ -14,9 +14,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from pointsman.errors import InputError, MissingExtraError
-from pointsman.pipeline.columns import MessageColumns, find, refuse_columns
+from pointsman.pipeline.columns import (
+    PROBLEM,
+    MessageColumns,
+    find,
+    is_fine,
+    refuse_columns,
+    with_problem,
+    with_problems,
+)
 from pointsman.pipeline.crossing import RECEIVED, Told, cross, part_of
-from pointsman.pipeline.problem import PROBLEM, is_fine, with_problem, with_problems
 from pointsman.subscriptions.output_adapter import ROUTE as SUBSCRIPTIONS
 from pointsman.table.message_lines import MAXIMUM_LINE
 from pointsman.table.routing_table import RoutingTable

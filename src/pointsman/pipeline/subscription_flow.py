@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import InputError
-from pointsman.pipeline.columns import find
+from pointsman.pipeline.columns import PROBLEM, find
 from pointsman.pipeline.crossing import decider_of, part_of
 from pointsman.pipeline.deliver import deliver
 from pointsman.pipeline.destinations.folder import save
 from pointsman.pipeline.formats import stream_messages
-from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.resolve_conditions import ID, MOST_IN_A_PAGE, resolve_conditions
 from pointsman.pipeline.subscription_versions import SubscriptionVersions
 from pointsman.subscriptions.output_adapter import NAMED, ROUTE
