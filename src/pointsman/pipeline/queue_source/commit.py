@@ -1,12 +1,12 @@
-"""What tasks have left for the driver, and how the driver puts it into the queue exactly once.
+"""Staged files, and the commit that puts them into the queue exactly once.
 
-A task writes one file of Arrow record batches into the staging folder and says so to the driver. Nobody but the driver
-writes to the queue, so that tasks may run on other hosts, if the folder is shared with them.
+Each task writes one file of Arrow record batches to the staging folder and tells the driver its name. Only the driver
+writes to the queue, so tasks may run on other hosts if they share the folder.
 
-One transaction decides: it notes the batch as written, and which files belong to it. From then on the batch counts as
-written, whatever happens. The messages are put in further transactions, each of which notes how far it came, so that
-others can write in between; what was broken off is gone on with by whoever writes next. A batch that is replayed finds
-itself noted, and what its tasks have written this time is thrown away.
+One transaction decides: it records the batch as written, with the files that belong to it. From then on it counts as
+written. Further transactions put the messages, group by group, and record how far they came, so that other writers get
+their turn. The next writer, of any query, resumes a write that was interrupted. A replayed batch finds itself recorded,
+and its new files are deleted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LOG = logging.getLogger("pointsman.pipeline")
 WRITTEN = "pipeline-written"
 """The kind of state that says which batch of a query was written last."""
 WRITING = "pipeline-writing"
-"""The kind of state that says what of a write is not yet in the queue."""
+"""The kind of state that says what part of a write is not yet in the queue."""
 MOST_ROWS = 5_000
 """Messages that one transaction puts at about the most, and one record batch of a file has at most."""
 MOST_BYTES = 4 * 1024 * 1024
@@ -156,19 +156,19 @@ def _sync(path: Path) -> None:
 
 
 class Rest(NamedTuple):
-    """What of a write is not yet in the queue."""
+    """The part of a write that is not yet in the queue."""
 
     folder: str
     names: tuple[str, ...]
     done: int
-    """Record batches that are."""
+    """Record batches that are in the queue."""
 
 
 def commit(store: Store, folder: str, query: str, batch: int | None, names: Sequence[str]) -> bool:
-    """Puts what these files hold; False if the batch was written before, and the files are thrown away.
+    """Puts the messages of these files; returns False, and deletes the files, if the batch was written before.
 
-    A ``batch`` of None stands for a write that is never repeated. Raises ``StoreError``; what was decided is gone on
-    with by the next call, for whatever query.
+    A ``batch`` of None stands for a write that is never repeated. Raises ``StoreError``; the next call, for any query,
+    resumes what was decided.
     """
     _finish_others(store, query)
     rest = Rest(folder, tuple(names), 0)
@@ -184,13 +184,13 @@ def commit(store: Store, folder: str, query: str, batch: int | None, names: Sequ
 
 
 def abandon(store: Store, folder: str, names: Sequence[str]) -> None:
-    """Throws away files of a write that failed, unless it was decided already."""
+    """Deletes the files of a write that failed, unless it was decided already."""
     kept = {name for query in _unfinished(store) if (rest := _current(store, query)) for name in rest.names}
     _discard(folder, [name for name in names if name not in kept])
 
 
 def finish(store: Store, query: str) -> None:
-    """Puts what of a decided write is not yet in the queue. Several may do so at a time.
+    """Puts the rest of a decided write. Several processes may do so at a time.
 
     Raises ``StoreError`` (``queue-elsewhere``) if its files are not there.
     """
@@ -199,20 +199,20 @@ def finish(store: Store, query: str) -> None:
             for group in _groups(islice(staged(rest.folder, rest.names), rest.done, None)):
                 after = rest._replace(done=rest.done + len(group))
                 if not store.write(partial(_put, store, query=query, rest=rest, after=after, group=group)):
-                    # Somebody else has done that much meanwhile, or all of it, and may have begun the next write.
+                    # Another process has put this group meanwhile, or all of them, and may have begun the next write.
                     break
                 rest = after
             else:
                 store.write(partial(_close, query=query, rest=rest))
                 _discard(rest.folder, rest.names)
         except StoreError as error:
-            # Who has put the rest meanwhile has removed the files as well.
+            # A process that has put the rest meanwhile has deleted the files as well.
             if error.code != "queue-elsewhere" or _current(store, query) == rest:
                 raise
 
 
 def _finish_others(store: Store, query: str) -> None:
-    """Goes on with the writes of other queries that were broken off; one of which files are missing is logged."""
+    """Resumes the interrupted writes of other queries; logs one whose files are missing."""
     for other in _unfinished(store):
         if other == query:
             continue
@@ -221,11 +221,11 @@ def _finish_others(store: Store, query: str) -> None:
         except StoreError as error:
             if error.code != "queue-elsewhere":
                 raise
-            LOG.warning("a write to %s that was broken off cannot be gone on with: %s", store.path, error)
+            LOG.warning("cannot resume an interrupted write to %s: %s", store.path, error)
 
 
 def _unfinished(store: Store) -> list[str]:
-    """The queries of which something is not yet in the queue."""
+    """The queries with a write that is not finished."""
     with store.read() as connection:
         return [row[0] for row in connection.execute(sql.UNFINISHED, (WRITING,))]
 
@@ -245,7 +245,7 @@ def _groups(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]
 
 
 def _decide(transaction: Transaction, query: str, batch: int | None, rest: Rest) -> bool | None:
-    """Whether the batch is new, and then notes it; None if another write of the query must be finished before."""
+    """Records the batch if it is new, and returns whether it is; None if another write of the query comes first."""
     if _rest(transaction, query) is not None:
         return None
     if batch is not None:
@@ -261,7 +261,7 @@ def _decide(transaction: Transaction, query: str, batch: int | None, rest: Rest)
 def _put(
     store: Store, transaction: Transaction, query: str, rest: Rest, after: Rest, group: Sequence[pa.RecordBatch]
 ) -> bool:
-    """Puts a group of a write; False if the write has gone on since, or is another one."""
+    """Puts a group of a write; False if the write has moved on since, or is another one."""
     if _rest(transaction, query) != rest:
         return False
     putter = store.putter(transaction)

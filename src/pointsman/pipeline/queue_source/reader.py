@@ -1,7 +1,7 @@
 """``read`` and ``readStream`` of ``format("pointsman")``.
 
-A batch reads what is stored, or what is ready for a subscription, and takes nothing. A stream takes the deliveries of a
-subscription and acknowledges them when Spark is done with them.
+A batch reads the stored messages, or those ready for a subscription, and takes nothing. A stream takes the deliveries
+of a subscription and acknowledges them when Spark is done with them.
 """
 
 # ruff: noqa: N802 (the names are Spark's)
@@ -60,7 +60,7 @@ class Location(NamedTuple):
 
 @dataclass(frozen=True)
 class Part(InputPartition):
-    """What one task reads: the messages, or positions of a stream, behind ``after``, up to and with ``through``."""
+    """What one task reads: the messages, or positions of a stream, after ``after`` and up to ``through``."""
 
     location: Location
     subscription: int | None
@@ -152,7 +152,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last = lookup.last_number(self._opened().store)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """Takes deliveries for the next batch, and gives where it ends.
+        """Takes deliveries for the next batch, and returns where it ends.
 
         Spark asks when the batch that ended at the start is done, so what came before is acknowledged here too: of the
         last batch of a query that ends by itself, nothing else tells. The first deliveries that a query takes make it
@@ -224,7 +224,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def split(after: int, through: int, parts: int | None) -> list[tuple[int, int]]:
-    """Ranges that together are the numbers behind ``after``, up to and with ``through``.
+    """Ranges that together are the numbers after ``after``, up to and including ``through``.
 
     As many as asked for, as far as there are numbers; otherwise one for each core, if they are worth it.
 

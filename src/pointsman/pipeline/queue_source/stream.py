@@ -1,9 +1,9 @@
-"""The stream of a subscription in the queue's file: deliveries are taken in the order of ``pop``, and end by position.
+"""The stream of a subscription, in the queue's file: it takes deliveries in the order of ``pop``, each at a position.
 
-A delivery that a stream has taken is leased to it without an end: its lease runs to an instant after all others, and
-the distance from there is its position in the stream. Positions are given out once and without a gap, so a range of
-them is the same set of deliveries at any time until they are acknowledged. What becomes ready later, because it was
-delayed, brought back or replayed, gets a later position and can neither be skipped nor come twice.
+A delivery that a stream takes is leased to it for ever: the lease ends at an instant after all others, whose distance
+from ``FIRST`` is the position of the delivery. Positions are used once and have no gaps, so a range of them is the same
+set of deliveries until they are acknowledged. A delivery that becomes ready later, because it was delayed, requeued or
+replayed, gets a later position: it is neither skipped nor read twice.
 """
 
 from __future__ import annotations
@@ -48,24 +48,24 @@ def find_subscription(store: Store, name: str) -> int | None:
 
 
 def bounds(after: int, through: int, subscription: int) -> tuple[int, int, int]:
-    """The parameters of the statements about the deliveries behind one position, up to and with another."""
+    """The parameters of statements about the positions after one, up to and including another."""
     return FIRST + after, FIRST + through, subscription
 
 
 class Stream:
-    """The stream of one subscription. Work on many deliveries is done in pages; all of it can be repeated."""
+    """The stream of one subscription. Works in pages; every call may be repeated after an interruption."""
 
     def __init__(self, store: Store, subscription: int) -> None:
         self._store = store
         self._subscription = subscription
 
     def progress(self) -> Progress | None:
-        """How far it has come; None if there never was a stream."""
+        """The progress; None if there never was a stream."""
         with self._store.read() as connection:
             return self._read(connection)
 
     def begin(self) -> Progress:
-        """A new stream takes over the subscription, from the first delivery that was not acknowledged."""
+        """Begins a new stream, which takes over the subscription at the first unacknowledged delivery."""
 
         def operation(transaction: Transaction) -> Progress:
             found = self._read(transaction) or Progress("", 0, 0)
@@ -108,7 +108,7 @@ class Stream:
             progress = self._store.write(partial(self._end_page, known=progress, position=position))
 
     def release(self) -> int:
-        """Ends the stream: what it has not acknowledged is ready again; returns how many deliveries that is."""
+        """Ends the stream: makes its unacknowledged deliveries ready again, and returns how many there were."""
         stream = self.begin().stream
         count = 0
         while True:
