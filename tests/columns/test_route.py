@@ -10,6 +10,8 @@ from hypothesis import settings
 
 from pointsman import Message, RoutingTable
 from pointsman.columns import route
+from pointsman.columns.plans import Plans
+from pointsman.columns.subjects import Subjects
 from pointsman.errors import InputError
 from tests.columns.agreement import columns_disagreement, routed
 from tests.pipeline.tables import case_of
@@ -123,3 +125,16 @@ def test_a_predicate_is_asked_only_of_rows_in_which_it_can_matter() -> None:
     found = route(pa.table({"subject": ["mail.a", "orders.eu"], "body": [b"\xff" * 10, b'{"amount": 2000}']}), TABLE)
     assert sorted(found.deliveries["route"].to_pylist()) == ["all", "large", "mail"]
     assert TABLE.decide(Message("mail.a", b"\xff" * 10)).deliveries[0].destination == "one"
+
+
+def test_equal_lists_of_routes_have_one_plan() -> None:
+    """Whatever lies before them in memory; a row without a list has none."""
+    subjects = Subjects(TABLE, Plans(TABLE))
+    lists = pa.array([[3], [0, 1], None, [], [0, 1], [0], [1, 0], [0, 1]], pa.list_(pa.int32()))
+    every = subjects.plans_of(lists).tolist()
+    assert every[1] == every[4] == every[7]
+    assert (every[2], len({every[0], every[1], every[3], every[5]})) == (-1, 4)
+    assert subjects.plans_of(lists.slice(3, 3)).tolist() == every[3:6]
+    moved = pa.ListArray.from_arrays(pa.array([0, 2, 3], pa.int32()), lists.values.slice(1))
+    assert subjects.plans_of(moved).tolist() == every[4:6]
+    assert subjects.plans_of(lists.slice(0, 0)).tolist() == []

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from pointsman.columns.balance import moved
 from pointsman.columns.subjects import NO_SUBJECT
-from pointsman.columns.turns import moved
 from pointsman.errors import SubjectError, TemplateError
 from pointsman.pipeline import route
 from pointsman.pipeline.stages import DELIVERED, QUARANTINED, UNROUTED

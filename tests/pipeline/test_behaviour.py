@@ -14,7 +14,7 @@ from pointsman import RoutingTable
 from pointsman.conformance import load_cases
 from pointsman.errors import PointsmanError
 from pointsman.pipeline import authorize, route, translate
-from pointsman.pipeline.problem import PROBLEM
+from pointsman.pipeline.columns import PROBLEM
 from pointsman.pipeline.stages import OUTCOME, QUARANTINED
 from tests.matching.behaviour import Matches, MatchingBehaviour, Patterns, is_pattern
 from tests.pipeline.agreement import QUICK_PLANS

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyspark.sql import Row, SparkSession
 
 from pointsman import Message, columns
-from pointsman.columns.breakers import answers
+from pointsman.columns.balance import answers
 from pointsman.pipeline import route
 from pointsman.pipeline.state.breakers import Outcome, report
 from pointsman.routing import breaker

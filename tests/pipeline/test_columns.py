@@ -7,8 +7,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from pointsman.errors import InputError
-from pointsman.pipeline.columns import FIELDS, MessageColumns, find
-from pointsman.pipeline.problem import PROBLEM, TYPE, is_fine, with_problem, with_problems
+from pointsman.pipeline.columns import FIELDS, PROBLEM, TYPE, MessageColumns, find, is_fine, with_problem, with_problems
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 

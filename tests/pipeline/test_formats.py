@@ -15,12 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
+from pointsman.columns.receive import receive
 from pointsman.errors import InputError, MessageError
+from pointsman.pipeline import json_lines
 from pointsman.pipeline.formats import format_of, read_archive, read_messages, stream_messages, write_frame
 from pointsman.pipeline.json_lines import PLACE
-from pointsman.pipeline.json_messages import TOO_LONG, make_messages
 from pointsman.store.queue import Queue
-from pointsman.table.message_lines import read_line
+from pointsman.table.message_lines import TOO_LONG, read_line
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -82,7 +83,7 @@ def test_a_line_means_on_spark_what_it_means_everywhere(spark: SparkSession, tmp
         (tmp_path / name).write_bytes(b"\n".join(lines))
     archive = read_archive(spark, tmp_path)
     assert archive.messages.rdd.getNumPartitions() > 2
-    rows = {archive.place(row[PLACE]): found(row) for row in archive.messages.collect()}
+    rows = {archive.line(row[PLACE]): found(row) for row in archive.messages.collect()}
     assert rows == {
         (str(tmp_path / name), number): expected(line, f"{name} line {number}")
         for name, lines in files.items()
@@ -107,20 +108,26 @@ KEYS = st.sampled_from(["subject", "id", "metadata", "body", "body_base64", "tim
 def test_whatever_a_line_holds_its_columns_are_those_of_the_message(lines: list[dict[str, Any]]) -> None:
     """As Arrow, which is what crosses between Spark and Python."""
     texts = [json.dumps(each).encode() for each in lines]
-    made = make_messages(pa.array(texts, pa.binary()), pa.array(["line 1"] * len(texts), pa.string())).to_pylist()
+    made = receive(pa.array(texts, pa.binary()), pa.array(["line 1"] * len(texts), pa.string())).to_pylist()
     for text, row in zip(texts, made, strict=True):
         wanted = expected(text, "line 1")
         assert (row["id"], row["subject"]) == wanted[:2]
         if wanted[-1] is None:
             assert (row["body"], dict(row["metadata"])) == wanted[2:4]
         else:
-            assert (row["code"], row["reason"]) == wanted[-1][1:]
+            assert tuple(row["problem"].values()) == wanted[-1]
 
 
-def test_a_line_that_is_too_long_is_no_message() -> None:
-    """Spark does not hand it over at all."""
-    [row] = make_messages(pa.array([None], pa.binary()), pa.array(["line 1"])).to_pylist()
-    assert (row["id"], row["code"], row["reason"]) == ("line 1", "bad-message", TOO_LONG)
+def test_a_line_that_is_too_long_is_no_message(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark does not hand it over at all; its text is the body."""
+    monkeypatch.setattr(json_lines, "MAXIMUM_LINE", 20)
+    (tmp_path / "in.jsonl").write_text('{"subject": "a"}\n{"subject": "a", "id": "x"}\n')
+    short, long = read_messages(spark, tmp_path / "in.jsonl").orderBy("position").collect()
+    assert (short.subject, short.problem) == ("a", None)
+    assert (long.id, bytes(long.body)) == ("line 2", b'{"subject": "a", "id": "x"}')
+    assert tuple(long.problem) == ("receive", "bad-message", TOO_LONG)
 
 
 def test_csv_has_names_in_its_first_line_and_a_row_of_another_length_is_set_aside(

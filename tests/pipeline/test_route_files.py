@@ -9,8 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pointsman.cli.main import main
-from pointsman.columns.new_folder import new_folder
-from pointsman.columns.report import BatchReport, Sent
+from pointsman.columns.output import BatchReport, Sent, new_folder
 from pointsman.errors import InputError
 from pointsman.pipeline.formats import read_messages
 from pointsman.pipeline.route_files import route_files

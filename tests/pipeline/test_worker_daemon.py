@@ -24,7 +24,7 @@ def test_what_workers_need_is_imported_before_they_are_forked(spark: SparkSessio
         import pyarrow as pa
 
         for _ in batches:
-            yield pa.record_batch({"known": pa.array(["pointsman.pipeline.json_messages" in sys.modules])})
+            yield pa.record_batch({"known": pa.array(["pointsman.columns.receive" in sys.modules])})
 
     [row] = spark.range(1).coalesce(1).mapInArrow(modules, "known boolean").collect()
     assert row.known

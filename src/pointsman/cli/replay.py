@@ -34,7 +34,7 @@ def replay(
     exit code is 1 if dead letters are left.
     """
     from pointsman.pipeline.config import PipelineFile, places_of
-    from pointsman.pipeline.queue_source.registering import register
+    from pointsman.pipeline.queue_source import register
     from pointsman.pipeline.replay import Replayer
     from pointsman.table.routing_table import RoutingTable
 

@@ -12,7 +12,7 @@ from pointsman.cli.output import AsJson, show_json
 from pointsman.cli.spark import Format, Options, doing, read_options, session
 
 if TYPE_CHECKING:
-    from pointsman.columns.report import BatchReport
+    from pointsman.columns.output import BatchReport
 
 
 def route(
@@ -52,7 +52,7 @@ def route(
 
     OUT gets the folders deliveries, quarantine and unrouted, and appears when all is written.
     """
-    from pointsman.columns.new_folder import check_free
+    from pointsman.columns.output import check_free
     from pointsman.pipeline.formats import format_of
     from pointsman.table.routing_table import RoutingTable
 

@@ -1,7 +1,9 @@
 """The routing table over Arrow columns: a whole batch of messages decided at once, in this process.
 
-    subjects ─▶ plans ─▶ questions ─▶ batch ─▶ routed
-    stretches ─▶ turns, choices ─▶ batch ◀─ breakers
+    receive ─▶ subjects ─▶ plans ─▶ questions ─▶ batch ─▶ routed
+                                        balance ──▲
+
+    message_files ─▶ files ─▶ row_files, output      a batch from files to files
 
 Work is done once for each different value: access once per principal and subject, translation and matching once per
 subject, a plan once per set of routes that match; a predicate is asked only for the rows in which it can matter.

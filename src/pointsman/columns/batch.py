@@ -16,14 +16,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pointsman.columns.breakers import answers
-from pointsman.columns.choices import choices, is_counted
+from pointsman.columns.balance import COUNTED, answers, places
 from pointsman.columns.codes import Codes
 from pointsman.columns.plans import IntArray, Plans
-from pointsman.columns.questions import Asker, Rows
+from pointsman.columns.questions import Asker, Rows, is_writable, texts_of
 from pointsman.columns.subjects import NO_SUBJECT, Looked, Problem, Subjects
-from pointsman.columns.texts import is_writable, texts_of
-from pointsman.patterns import Pattern
 from pointsman.routing.breaker import Way
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
@@ -110,16 +107,6 @@ class Decider:
         with self._lock:
             found = self._resolve(messages, principal, seed)
             return self._select(messages, found, state, now, seed, Turns() if turns is None else turns)
-
-    def resolve(self, messages: pa.Table, *, principal: str | None = None, seed: tuple[int, ...] = (0,)) -> Found:
-        """The stages authorize, translate and resolve alone."""
-        with self._lock:
-            return self._resolve(messages, principal, seed)
-
-    def patterns_that_read(self, field: str) -> list[Pattern]:
-        """The patterns of the routes that read a field."""
-        routes = zip(self._plans.routes, self._plans.reads, strict=True)
-        return [route.pattern for route, reads in routes if field in reads]
 
     def routes(self, found: Found) -> Any:
         """For each row the numbers of the routes that may take it, as an Arrow list array; null for a problem."""
@@ -282,11 +269,11 @@ class Decider:
         route = self._plans.routes[number]
         keys = None if route.key is None else asker.values(route.key, rows)
         random = np.random.default_rng((*seed, route.position))
-        places = choices(route, state, len(rows), keys, random, turns.taken[route.name], turns.task)
-        if is_counted(route) and len(places) and places[0] >= 0:
+        chosen = places(route, state, len(rows), keys, random, turns.taken[route.name], turns.task)
+        if route.balance in COUNTED and len(chosen) and chosen[0] >= 0:
             turns.taken[route.name] += len(rows)
-        made = (self.codes.starts[number] + places).astype(np.int32)
-        return np.where(places < 0, np.int32(self.codes.stuck[number]), made)
+        made = (self.codes.starts[number] + chosen).astype(np.int32)
+        return np.where(chosen < 0, np.int32(self.codes.stuck[number]), made)
 
     def _with_unrouted(self, rows: Rows, codes: IntArray, untaken: npt.NDArray[np.bool_]) -> tuple[Rows, IntArray]:
         """The pairs, and one more for each row that is fine and that no route takes."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pointsman.columns.choices import stuck_error
+from pointsman.columns.balance import stuck_error
 from pointsman.columns.plans import IntArray
 from pointsman.columns.subjects import Problem
 from pointsman.table.compile import UNROUTED

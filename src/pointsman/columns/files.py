@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pointsman.columns.message_files import ON_SPARK, SPELLED, read_files
-from pointsman.columns.new_folder import new_folder
-from pointsman.columns.report import BatchReport, Tally
+from pointsman.columns.message_files import ON_SPARK, SPELLED, read_files, set_column
+from pointsman.columns.output import BatchReport, Tally, new_folder
 from pointsman.columns.routed import route
 from pointsman.columns.row_files import Folder, check_format
 from pointsman.errors import InputError
@@ -101,7 +100,7 @@ def _prepared(chunk: pa.Table, first: int) -> pa.Table:
     ids = made["id"].combine_chunks() if "id" in made.column_names else pa.nulls(len(made), pa.string())
     missing = pc.or_kleene(ids.is_null(), pc.equal(ids, ""))
     if "id" not in made.column_names or pc.any(missing).as_py():
-        made = _with(made, "id", pc.if_else(missing, _new_ids(made, missing, rows), ids))
+        made = set_column(made, "id", pc.if_else(missing, _new_ids(made, missing, rows), ids))
     return made.append_column(MESSAGE, rows)
 
 
@@ -156,9 +155,3 @@ def _spelled_as(rows: pa.Table, given: list[str]) -> pa.Table:
 
 def _renamed(rows: pa.Table, name: str, new: str) -> pa.Table:
     return rows.rename_columns([new if each == name else each for each in rows.column_names])
-
-
-def _with(table: pa.Table, name: str, column: Any) -> pa.Table:
-    if name not in table.column_names:
-        return table.append_column(name, column)
-    return table.set_column(table.column_names.index(name), name, column)

@@ -108,22 +108,15 @@ def _json(path: Path, _: Mapping[str, str]) -> Iterator[pa.Table]:
     for number, file in enumerate(files):
         label = "line " if len(files) == 1 else f"{file.name} line "
         for first, lines in _lines(file):
-            told = np.array([bool(line.strip(WHITE_SPACE)) for line in lines], np.bool_)
-            kept = (
-                lines if told.all() else [line for line, is_told in zip(lines, told.tolist(), strict=True) if is_told]
-            )
-            numbers = pa.array(np.arange(first, first + len(lines), dtype=np.int64)[told])
-            names = pc.binary_join_element_wise(label, numbers.cast(pa.string()), "")
-            places = pc.add(numbers, pa.scalar(number << LINE_BITS, pa.int64()))
-            yield _received(kept, names, places)
-
-
-def _received(lines: list[bytes], names: pa.Array[Any], places: pa.Array[Any]) -> pa.Table:
-    fits = [line if len(line) <= MAXIMUM_LINE else None for line in lines]
-    made = receive(pa.array(fits, pa.binary()), names)
-    if None in fits:
-        made = _set(made, "body", pc.coalesce(_whole(made["body"]), pa.array(lines, pa.binary())))
-    return _set(made, "position", pc.coalesce(_whole(made["position"]), places))
+            numbered = [(at, line) for at, line in enumerate(lines, first) if line.strip(WHITE_SPACE)]
+            fits = [line if len(line) <= MAXIMUM_LINE else None for _, line in numbered]
+            names = pa.array([f"{label}{at}" for at, _ in numbered], pa.string())
+            made = receive(pa.array(fits, pa.binary()), names)
+            if None in fits:
+                texts = pa.array([line for _, line in numbered], pa.binary())
+                made = set_column(made, "body", pc.coalesce(_whole(made["body"]), texts))
+            places = pa.array([number << LINE_BITS | at for at, _ in numbered], pa.int64())
+            yield set_column(made, "position", pc.coalesce(_whole(made["position"]), places))
 
 
 def _has_bytes(file: Path) -> bool:
@@ -187,7 +180,7 @@ def _rows(texts: list[str], header: list[str], separator: str) -> pa.Table:
         whole = pa.array([text if is_wrong else None for text, is_wrong in zip(texts, wrong, strict=True)], pa.string())
         name = _spelled(table).get("body", "body")
         given = [_whole(table[name])] if name in table.column_names else []
-        table = _set(table, name, pc.coalesce(whole, *given))
+        table = set_column(table, name, pc.coalesce(whole, *given))
     return table
 
 
@@ -266,17 +259,17 @@ def _fit(table: pa.Table) -> pa.Table:
     """The rows with ``metadata`` as a map and ``time`` as a time, where they are texts, and the body as bytes."""
     made = _with_bytes(_with_problems(table))
     spelled = _spelled(made)
-    for field, what, read in (("metadata", "a JSON object of texts", _maps), ("time", "a time", _times)):
+    for field, what in (("metadata", "a JSON object of texts"), ("time", "a time")):
         name = spelled.get(field)
         if name is None or not pa.types.is_string(made[name].type):
             continue
         texts = _whole(made[name])
-        values = read(texts)
+        values = _by_value(texts, _map, MAP) if field == "metadata" else _times(texts)
         wrong = pc.and_(texts.is_valid(), values.is_null())
         made = _set_problem(made, wrong, pc.binary_join_element_wise(f"{field} is not {what}: ", texts, ""))
         fine = pc.is_null(_whole(made["problem"]))
         rows = pc.if_else(fine, pa.array(range(len(values)), pa.int64()), None)
-        made = _set(made, name, values.take(rows))
+        made = set_column(made, name, values.take(rows))
     _check(made)
     return made
 
@@ -313,7 +306,7 @@ def _set_problem(table: pa.Table, where: pa.Array[Any], reasons: pa.Array[Any]) 
     texts = [pa.array([text] * count) for text in (STAGE, "bad-message")]
     made = pa.StructArray.from_arrays([*texts, reasons.cast(pa.string())], fields=list(PROBLEM))
     given = _whole(table["problem"])
-    return _set(table, "problem", pc.if_else(pc.and_(where, given.is_null()), made, given))
+    return set_column(table, "problem", pc.if_else(pc.and_(where, given.is_null()), made, given))
 
 
 def _with_bytes(table: pa.Table) -> pa.Table:
@@ -323,12 +316,12 @@ def _with_bytes(table: pa.Table) -> pa.Table:
     if encoded is None or not pa.types.is_string(table[encoded].type):
         return table
     texts = _whole(table[encoded])
-    read = pa.array([None if text is None else _decoded(text) for text in texts.to_pylist()], pa.binary())
+    read = _by_value(texts, _decoded, pa.binary())
     has_body = body in table.column_names
     plain = _whole(table[body]).cast(pa.binary()) if has_body else pa.nulls(len(table), pa.binary())
     wrong = pc.and_(texts.is_valid(), pc.or_(read.is_null(), plain.is_valid()))
     reasons = pa.array(["body_base64 is not Base64, or there is a body as well"] * len(table), pa.string())
-    return _set(_set_problem(table, wrong, reasons), body, pc.coalesce(read, plain)).drop_columns(encoded)
+    return set_column(_set_problem(table, wrong, reasons), body, pc.coalesce(read, plain)).drop_columns(encoded)
 
 
 def _decoded(text: str) -> bytes | None:
@@ -338,10 +331,6 @@ def _decoded(text: str) -> bytes | None:
         return None
 
 
-def _maps(texts: pa.Array[Any]) -> pa.Array[Any]:
-    return _by_value(texts, _map, MAP)
-
-
 def _map(text: str) -> list[tuple[str, str | None]] | None:
     try:
         value = json.loads(text)
@@ -349,13 +338,9 @@ def _map(text: str) -> list[tuple[str, str | None]] | None:
         return None
     if not isinstance(value, dict):
         return None
+    kept = (str, type(None))
     return [
-        (
-            key,
-            each
-            if each is None or isinstance(each, str)
-            else json.dumps(each, ensure_ascii=False, separators=(",", ":")),
-        )
+        (key, each if isinstance(each, kept) else json.dumps(each, ensure_ascii=False, separators=(",", ":")))
         for key, each in value.items()
     ]
 
@@ -410,7 +395,8 @@ def _spelled(table: pa.Table) -> dict[str, str]:
     return found
 
 
-def _set(table: pa.Table, name: str, column: Any) -> pa.Table:
+def set_column(table: pa.Table, name: str, column: Any) -> pa.Table:
+    """The table with this column, in the place of the one of that name if there is one."""
     if name not in table.column_names:
         return table.append_column(name, column)
     return table.set_column(table.column_names.index(name), name, column)

@@ -4,34 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pointsman.conditions import Condition, Predicate
-from pointsman.conditions.compile import Holds, compile_holds
+from pointsman.columns.questions import Question
+from pointsman.conditions import Predicate
+from pointsman.conditions.compile import compile_holds
 from pointsman.table.route import COMPETING, Route
 from pointsman.table.routing_table import RoutingTable
 
 IntArray = npt.NDArray[np.int32]
 NO_QUESTION = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a route asks beyond its pattern: a condition on the metadata, a predicate, or both."""
-
-    condition: Condition | None
-    predicate: Holds | None
-    fields: frozenset[str]
-    """The fields of a message that the predicate reads."""
-
-    def holds(self, message: Any, memory: list[Any]) -> bool:
-        """Whether both hold; ``memory`` keeps the parsed body of the message."""
-        if self.condition is not None and not self.condition.holds(message.metadata):
-            return False
-        return self.predicate is None or self.predicate(message, memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +70,11 @@ class Plans:
     def _question(self, route: Route) -> int:
         if route.condition is None and route.predicate is None:
             return NO_QUESTION
-        tree = None if route.predicate is None else route.predicate.tree
-        fields = frozenset() if route.predicate is None else {field.root for field in route.predicate.fields}
-        made = Question(route.condition, None if tree is None else compile_holds(tree), frozenset(fields))
-        self.questions.append(made)
+        holds, fields = None, frozenset[str]()
+        if route.predicate is not None:
+            holds = compile_holds(route.predicate.tree)
+            fields = frozenset(field.root for field in route.predicate.fields)
+        self.questions.append(Question(route.condition, holds, fields))
         return len(self.questions) - 1
 
     def _plan(self, matching: Sequence[int]) -> Plan:

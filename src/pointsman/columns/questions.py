@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
@@ -12,10 +13,26 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pointsman.columns.plans import Question
-from pointsman.columns.texts import is_writable, texts_of
+from pointsman.conditions import Condition
+from pointsman.conditions.compile import Holds
 
 Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a route asks beyond its pattern: a condition on the metadata, a predicate, or both."""
+
+    condition: Condition | None
+    predicate: Holds | None
+    fields: frozenset[str]
+    """The fields of a message that the predicate reads."""
+
+    def holds(self, message: Any, memory: list[Any]) -> bool:
+        """Whether both hold; ``memory`` keeps the parsed body of the message."""
+        if self.condition is not None and not self.condition.holds(message.metadata):
+            return False
+        return self.predicate is None or self.predicate(message, memory)
 
 
 class Row:
@@ -81,6 +98,27 @@ class Asker:
         for name, values in columns.items():
             for row, value in zip(made, values, strict=True):
                 setattr(row, name, value)
+
+
+def texts_of(column: Any) -> list[str | None]:
+    """The texts of a column; one that is not UTF-8 holds lone surrogates, which no dialect allows."""
+    try:
+        found: list[str | None] = column.to_pylist()
+        return found
+    except UnicodeDecodeError:
+        raw = column.cast(pa.large_binary() if pa.types.is_large_string(column.type) else pa.binary()).to_pylist()
+        return [None if each is None else each.decode(errors="surrogateescape") for each in raw]
+
+
+def is_writable(text: str) -> bool:
+    """Whether UTF-8 can write the text."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _texts(column: Any) -> list[str | None]:

@@ -21,17 +21,16 @@ from msgspec import UNSET, UnsetType
 from pointsman.errors import MessageError
 from pointsman.table.message_lines import (
     LARGEST_POSITION,
-    MAXIMUM_LINE,
     NO_NAMES,
     POSITION,
     PRINCIPAL,
+    TOO_LONG,
     Received,
     read_received,
 )
 from pointsman.text.json_text import is_nested_within
 
 STAGE = "receive"
-TOO_LONG = f"the line is longer than {MAXIMUM_LINE} bytes"
 PROBLEM = pa.struct([("stage", pa.string()), ("code", pa.string()), ("reason", pa.string())])
 TEXTS = ("subject", "id", "source", "correlation_id", "causation_id", "content_type")
 SCHEMA = pa.schema(

@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pointsman.columns.balance import moved
 from pointsman.columns.batch import NO_STATE, Batch, Decider, Turns
 from pointsman.columns.codes import Code
-from pointsman.columns.turns import moved
+from pointsman.columns.receive import PROBLEM
 from pointsman.errors import InputError
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
 
-PROBLEM = pa.struct([("stage", pa.string()), ("code", pa.string()), ("reason", pa.string())])
 NAMED = ("route", "strategy", "destination", "instead_of", "probe", "waits")
 ADDED = ("original_subject", *NAMED, "delivery_id", "problem")
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
+from math import isfinite
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -30,19 +30,6 @@ CODECS = ("none", "snappy", "gzip", "zstd")
 DONE = "_SUCCESS"
 ESCAPED = frozenset(map(chr, range(1, 32))) | frozenset("\"#%'*/:=?\\\x7f{[]^")
 """Characters that Hive, and Spark, write as ``%2F`` in the name of a folder."""
-CONTROL = r"[\x00-\x1f]"
-
-
-class Writer(Protocol):
-    """One file."""
-
-    def write(self, rows: pa.Table) -> None:
-        """Adds rows."""
-        ...
-
-    def close(self) -> None:
-        """Ends the file."""
-        ...
 
 
 def check_format(form: str, options: Mapping[str, str]) -> None:
@@ -68,7 +55,8 @@ class Folder:
         self._path, self._form, self._options, self._by = path, form, options, by
         self._kept: list[pa.Table] = []
         self._bytes = 0
-        self._open: OrderedDict[str, Writer] = OrderedDict()
+        self._open: OrderedDict[str, Any] = OrderedDict()
+        """Files with ``write`` and ``close``, the one that was written to last at the end."""
         self._parts: dict[str, int] = {}
         self._schema: pa.Schema | None = None
         path.mkdir()
@@ -113,19 +101,30 @@ class Folder:
 
     def _write(self, name: str, rows: pa.Table) -> None:
         written = rows if self._form == "parquet" else as_texts(rows, self._form)
-        writer = self._open.get(name)
-        if writer is None:
+        if name not in self._open:
             if len(self._open) >= MOST_OPEN:
                 self._open.popitem(last=False)[1].close()
-            writer = self._open[name] = self._opened(name, written.schema)
+            self._open[name] = self._opened(name, written.schema)
         self._open.move_to_end(name)
-        writer.write(written)
+        self._open[name].write(json_lines(written) if self._form == "json" else written)
 
-    def _opened(self, name: str, schema: pa.Schema) -> Writer:
-        folder = self._path / name
+    def _opened(self, name: str, schema: pa.Schema) -> Any:
+        folder, options = self._path / name, self._options
         folder.mkdir(exist_ok=True)
         part = self._parts[name] = self._parts.get(name, -1) + 1
-        return _WRITERS[self._form](folder / f"part-{part:05}", schema, self._options)
+        path = f"{folder}/part-{part:05}"
+        if self._form == "json":
+            return Path(f"{path}.json").open("wb")
+        if self._form == "csv":
+            settings = pyarrow.csv.WriteOptions(
+                include_header=options.get("header", "true").lower() == "true",
+                delimiter=options.get("sep", options.get("delimiter", ",")),
+                quoting_style="needed",
+            )
+            return pyarrow.csv.CSVWriter(f"{path}.csv", schema, write_options=settings)
+        codec = options.get("compression", "snappy")
+        ending = ".parquet" if codec == "none" else f".{codec}.parquet"
+        return pq.ParquetWriter(f"{path}{ending}", schema, compression=codec)
 
 
 def escaped(value: str) -> str:
@@ -137,142 +136,59 @@ def escaped(value: str) -> str:
     return "".join(f"%{ord(each):02X}" if each in ESCAPED else each for each in value)
 
 
-# -- formats
-
-
-class _Parquet:
-    def __init__(self, path: Path, schema: pa.Schema, options: Mapping[str, str]) -> None:
-        codec = options.get("compression", "snappy")
-        ending = ".parquet" if codec == "none" else f".{codec}.parquet"
-        self._writer = pq.ParquetWriter(f"{path}{ending}", schema, compression=codec)
-
-    def write(self, rows: pa.Table) -> None:
-        self._writer.write_table(rows)
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-class _Csv:
-    def __init__(self, path: Path, schema: pa.Schema, options: Mapping[str, str]) -> None:
-        settings = pyarrow.csv.WriteOptions(
-            include_header=options.get("header", "true").lower() == "true",
-            delimiter=options.get("sep", options.get("delimiter", ",")),
-            quoting_style="needed",
-        )
-        self._writer = pyarrow.csv.CSVWriter(f"{path}.csv", schema, write_options=settings)
-
-    def write(self, rows: pa.Table) -> None:
-        self._writer.write_table(rows)
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-class _Json:
-    def __init__(self, path: Path, *_: object) -> None:
-        self._file = Path(f"{path}.json").open("wb")  # noqa: SIM115  # closed by close
-
-    def write(self, rows: pa.Table) -> None:
-        for lines in json_lines(rows).chunks:
-            self._file.writelines(
-                (pc.binary_join(pa.ListArray.from_arrays([0, len(lines)], lines), "\n")[0].as_buffer(), b"\n")
-            )
-
-    def close(self) -> None:
-        self._file.close()
-
-
-_WRITERS: dict[str, Callable[[Path, pa.Schema, Mapping[str, str]], Writer]] = {
-    "parquet": _Parquet,
-    "csv": _Csv,
-    "json": _Json,
-}
-
-
 # -- texts
 
 
 def as_texts(rows: pa.Table, form: str) -> pa.Table:
     """The rows as JSON and CSV can hold them: a body that is not UTF-8 is in ``body_base64`` instead.
 
-    In CSV, times and fractions are texts, and maps, structs and lists are JSON.
+    Times are texts. In CSV, fractions are texts too, and maps, structs and lists are JSON.
     """
     made: dict[str, Any] = {}
     for field in rows.schema:
         column, kind = rows[field.name], field.type
         if pa.types.is_binary(kind):
             made[field.name], made[f"{field.name}_base64"] = _texts_of_bytes(column)
+        elif pa.types.is_timestamp(kind):
+            exact = column.cast(pa.timestamp("us", kind.tz))
+            ending = "" if kind.tz is None else "Z"
+            made[field.name] = pc.strftime(exact, format=f"%Y-%m-%dT%H:%M:%S{ending}", locale="C")
         elif form == "csv" and pa.types.is_floating(kind):
-            made[field.name] = pa.array(
-                [None if each is None else repr(each) for each in column.to_pylist()], pa.string()
-            )
-        elif form == "csv" and (pa.types.is_nested(kind) or pa.types.is_timestamp(kind)):
-            made[field.name] = _json_values(column) if pa.types.is_nested(kind) else _times(column)
+            texts = [None if each is None else repr(each) for each in column.to_pylist()]
+            made[field.name] = pa.array(texts, pa.string())
+        elif form == "csv" and pa.types.is_nested(kind):
+            texts = [None if each is None else _encoder.encode(each).decode() for each in _plain_values(column)]
+            made[field.name] = pa.array(texts, pa.string())
         else:
             made[field.name] = column
     return pa.table(made)
 
 
-def json_lines(rows: pa.Table) -> pa.ChunkedArray[Any]:
-    """Each row as a JSON object, without what is null."""
-    members = []
-    for field in rows.schema:
-        values = _json_values(rows[field.name])
-        members.append(pc.binary_join_element_wise(_encode(field.name).decode() + ":", values, ""))
-    if not members or not len(rows):
-        return pa.chunked_array([], pa.string())
-    joined = pc.binary_join_element_wise(*members, ",", null_handling="skip")
-    lines = pc.binary_join_element_wise("{", joined, "}", "")
-    return lines if isinstance(lines, pa.ChunkedArray) else pa.chunked_array([lines])
+def json_lines(rows: pa.Table) -> bytes:
+    """Each row as a JSON object in a line of its own, without what is null."""
+    names = rows.column_names
+    values = zip(*(_plain_values(rows[name]) for name in names), strict=True)
+    return _encoder.encode_lines(
+        [{name: each for name, each in zip(names, row, strict=True) if each is not None} for row in values]
+    )
 
 
-def _json_values(column: Any) -> Any:
-    kind = column.type
-    if pa.types.is_string(kind):
-        return pc.binary_join_element_wise('"', _json_text(column), '"', "")
-    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-        return column.cast(pa.string())
-    if pa.types.is_timestamp(kind):
-        return pc.binary_join_element_wise('"', _times(column), '"', "")
-    if pa.types.is_map(kind):
-        values = (None if each is None else _encode(dict(each)) for each in column.to_pylist())
-    elif pa.types.is_struct(kind):
-        values = (None if each is None else _encode(_without_none(each)) for each in column.to_pylist())
-    else:
-        values = (None if each is None else _encode_any(each) for each in column.to_pylist())
-    return pa.array(list(values), pa.binary()).cast(pa.string())
+_encoder = msgspec.json.Encoder()
 
 
-_encode = msgspec.json.Encoder().encode
+def _plain_values(column: Any) -> list[Any]:
+    """The values as JSON can hold them."""
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_map(column.type):
+        return [None if each is None else dict(each) for each in values]
+    if pa.types.is_struct(column.type):
+        return [None if each is None else {k: v for k, v in each.items() if v is not None} for each in values]
+    if pa.types.is_floating(column.type):
+        return [each if each is None or isfinite(each) else NOT_FINITE[str(each)] for each in values]
+    return values
 
 
-def _without_none(value: dict[str, Any]) -> dict[str, Any]:
-    return {key: each for key, each in value.items() if each is not None}
-
-
-def _encode_any(value: Any) -> bytes:
-    if isinstance(value, float) and (value != value or abs(value) == float("inf")):
-        return {"nan": b'"NaN"', "inf": b'"Infinity"', "-inf": b'"-Infinity"'}[str(value)]
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str).encode()
-
-
-def _json_text(column: Any) -> Any:
-    """The texts as they are within the quotation marks of JSON."""
-    for plain, written in (("\\", "\\\\"), ('"', '\\"')):
-        column = pc.replace_substring(column, plain, written)
-    if pc.any(pc.match_substring_regex(column, CONTROL)).as_py():
-        for number in range(32):
-            character = chr(number)
-            column = pc.replace_substring(column, character, json.dumps(character)[1:-1])
-    return column
-
-
-def _times(column: Any) -> Any:
-    """Times as texts, to the microsecond, in UTC."""
-    ending = "" if column.type.tz is None else "Z"
-    exact = column.cast(pa.timestamp("us", column.type.tz))
-    return pc.strftime(exact, format=f"%Y-%m-%dT%H:%M:%S{ending}", locale="C")
+NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def _texts_of_bytes(column: Any) -> tuple[Any, Any]:

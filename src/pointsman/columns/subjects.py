@@ -7,11 +7,10 @@ from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from pointsman.columns.plans import IntArray, Plans
-from pointsman.columns.texts import is_writable, texts_of
+from pointsman.columns.questions import is_writable, texts_of
 from pointsman.errors import NamingError, SubjectError, TemplateError
 from pointsman.matching.compiled import CompiledIndex
 from pointsman.table.routing_table import RoutingTable
@@ -20,7 +19,6 @@ MOST_KEPT = 1 << 17
 """Subjects that are remembered; when there are more, all are forgotten."""
 SMALL = 1 << 10
 """A dictionary of no more subjects is always remembered."""
-ODD, OTHER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 
 
 class Problem(NamedTuple):
@@ -118,20 +116,17 @@ class Subjects:
 
     def plans_of(self, found: Any) -> IntArray:
         """The number of the plan of each list of routes; -1 where it is null."""
-        valid = found.is_valid().to_numpy(zero_copy_only=False)
-        offsets = found.offsets.to_numpy().astype(np.int64)
-        values = found.values.to_numpy(zero_copy_only=False).astype(np.int32)
-        lengths = np.diff(offsets)
-        keys = _keys(values[offsets[0] : offsets[-1]], offsets[:-1] - offsets[0], lengths)
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        # By their contents: two lists of one key would otherwise be taken for one.
-        if not _same(values, offsets[:-1], lengths, first[inverse.reshape(-1)]):
-            inverse, first = np.arange(len(keys)), np.arange(len(keys))
-        numbers = np.empty(len(first), np.int32)
-        for place, row in enumerate(first.tolist()):
-            routes = values[offsets[row] : offsets[row] + lengths[row]]
+        values = np.ascontiguousarray(found.values.to_numpy(zero_copy_only=False), np.int32)
+        offsets = found.offsets.to_numpy().astype(np.int64) * values.itemsize
+        # Arrow tells different texts apart, but not lists: each list is taken for the bytes of its numbers.
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(values)]
+        texts = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(found), buffers).dictionary_encode()
+        numbers = np.empty(len(texts.dictionary), np.int32)
+        for place, each in enumerate(texts.dictionary.to_pylist()):
+            routes = np.frombuffer(each, np.int32)
             numbers[place] = self._plans.number(routes if self._is_sorted else np.sort(routes))
-        return np.where(valid, numbers[inverse.reshape(-1)], np.int32(-1)) if len(keys) else np.empty(0, np.int32)
+        valid = found.is_valid().to_numpy(zero_copy_only=False)
+        return np.where(valid, numbers[texts.indices.to_numpy()], np.int32(-1)) if len(found) else numbers
 
     def _translated(self, subject: str, place: int, problems: dict[int, Problem]) -> str:
         """The new subject; the same one if there is a problem, which is noted."""
@@ -168,29 +163,3 @@ def _column(texts: list[str | None], problems: dict[int, Problem]) -> Any:
         return pa.array(fine, pa.string())
     except UnicodeEncodeError:
         return pa.array([text if text is None or is_writable(text) else None for text in fine], pa.string())
-
-
-def _keys(values: IntArray, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """A number for each list, by its contents and their order."""
-    keys = lengths.astype(np.uint64)
-    filled = np.flatnonzero(lengths)
-    if len(filled):
-        within = np.arange(len(values), dtype=np.int64) - np.repeat(starts[filled], lengths[filled])
-        mixed = (values.astype(np.uint64) + np.uint64(1)) * ODD ^ (within.astype(np.uint64) + np.uint64(1)) * OTHER
-        mixed = (mixed ^ mixed >> np.uint64(29)) * ODD
-        keys[filled] += np.add.reduceat(mixed, starts[filled])
-    return keys
-
-
-def _same(
-    values: IntArray,
-    starts: npt.NDArray[np.int64],
-    lengths: npt.NDArray[np.int64],
-    others: npt.NDArray[np.int64],
-) -> bool:
-    """Whether each list has what the list at the place in ``others`` has."""
-    if not np.array_equal(lengths, lengths[others]):
-        return False
-    within = np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    mine, yours = (values[np.repeat(each, lengths) + within] for each in (starts, starts[others]))
-    return bool(np.array_equal(mine, yours))

@@ -5,7 +5,7 @@ Importing it imports nothing of Spark: every function does so when it is called.
 
 from pointsman.pipeline.deliver import deliver
 from pointsman.pipeline.destinations.place import Sink
-from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.queue_source import register
 from pointsman.pipeline.spark.session import local_session
 from pointsman.pipeline.stages import Routed, authorize, route, select, translate
 from pointsman.pipeline.subscriptions.compiled import CompiledSubscriptions, compile_subscriptions

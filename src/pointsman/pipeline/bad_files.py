@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from pointsman.errors import InputError
-from pointsman.pipeline.json_lines import local_path
-from pointsman.pipeline.json_messages import STAGE
-from pointsman.pipeline.problem import PROBLEM, TYPE
+from pointsman.pipeline.columns import PROBLEM, TYPE
+from pointsman.pipeline.json_lines import STAGE, local_path
 from pointsman.pipeline.spark.errors import origin_of, spark_errors
 from pointsman.pipeline.whole_file import write_whole
 

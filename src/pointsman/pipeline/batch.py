@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pointsman.columns.turns import moved, settled
+from pointsman.columns.balance import moved, settled
 from pointsman.pipeline.bad_files import BadFiles
+from pointsman.pipeline.columns import PROBLEM
 from pointsman.pipeline.config import PipelineFile, out_of, places_of
 from pointsman.pipeline.counts import Counted, Totals, counted, observe
 from pointsman.pipeline.destinations.choice import names_of
 from pointsman.pipeline.destinations.deliverer import Deliverer, Slices, Written
-from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.stages import QUARANTINED, Coded, code, code_lines
 from pointsman.pipeline.state import batches
 from pointsman.pipeline.state.breakers import report

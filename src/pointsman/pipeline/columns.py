@@ -1,4 +1,7 @@
-"""The columns of a DataFrame of messages: those that the stages use where they are present."""
+"""The columns of a DataFrame of messages: those that the stages use where they are present, and ``problem``.
+
+Each stage fills in what is wrong with a row, so that no row ever disappears.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from pointsman.errors import InputError
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+PROBLEM = "problem"
+TYPE = "struct<stage:string,code:string,reason:string>"
 FIELDS = {
     "subject": "string",
     "original_subject": "string",
@@ -103,6 +108,37 @@ def refuse_columns(frame: DataFrame, *names: str) -> None:
     for taken in find_all(frame, names).values():
         if taken is not None:
             raise InputError("bad-usage", f"messages have a column {taken!r} already; rename it first")
+
+
+def with_problems(frame: DataFrame) -> DataFrame:
+    """The frame with the column ``problem``; NULL in all rows if it was not there.
+
+    Raises ``InputError`` (``bad-usage``) if there is a column of this name that holds something else.
+    """
+    from pyspark.sql import functions as sf
+
+    name = find(frame, PROBLEM)
+    if name is None:
+        return frame.withColumn(PROBLEM, sf.lit(None).cast(TYPE))
+    kind = frame.schema[name].dataType.simpleString()
+    if kind != TYPE:
+        raise InputError("bad-usage", f"the column {name!r} of messages is {kind}, not {TYPE}; rename it first")
+    return frame
+
+
+def with_problem(frame: DataFrame, stage: str, code: Column | str, reason: Column, where: Column) -> DataFrame:
+    """The frame with this problem in the rows where the condition is TRUE and that have none so far."""
+    from pyspark.sql import functions as sf
+
+    named = sf.lit(code) if isinstance(code, str) else code
+    made = sf.struct(sf.lit(stage).alias("stage"), named.alias("code"), reason.alias("reason")).cast(TYPE)
+    base = with_problems(frame)
+    return base.withColumn(PROBLEM, sf.when(base[PROBLEM].isNull() & where, made).otherwise(base[PROBLEM]))
+
+
+def is_fine(frame: DataFrame) -> Column:
+    """Whether nothing is wrong with a row so far."""
+    return frame[PROBLEM].isNull()
 
 
 def _check(frame: DataFrame, field: str, name: str) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pointsman.pipeline.columns import PROBLEM
 from pointsman.pipeline.destinations.deliverer import Group
-from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.stages import CODE, PLACE, TO, Coded
 from pointsman.subscriptions.output_adapter import ROUTE
 

@@ -13,7 +13,7 @@ from pointsman.pipeline.columns import refuse_columns
 from pointsman.pipeline.destinations.choice import Places, Surroundings, claim_folders
 from pointsman.pipeline.destinations.deliverer import WAITS, Deliverer, Group, Slices, Written
 from pointsman.pipeline.destinations.place import Sink
-from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.queue_source import register
 from pointsman.pipeline.spark.files import files_of
 from pointsman.pipeline.stages import DELIVERED, OUTCOME
 from pointsman.pipeline.state.breakers import WAITING

@@ -7,12 +7,10 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pointsman.errors import InputError, MissingExtraError
-from pointsman.pipeline.columns import find
+from pointsman.pipeline.columns import PROBLEM, TYPE, find, is_fine, with_problem, with_problems
 from pointsman.pipeline.destinations.folder import CSV, save
-from pointsman.pipeline.json_lines import PLACE, Lines, Place, read_lines, stream_lines, without_files
-from pointsman.pipeline.json_messages import STAGE
-from pointsman.pipeline.problem import PROBLEM, TYPE, is_fine, with_problem, with_problems
-from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.json_lines import PLACE, STAGE, Line, line_of, read_lines, stream_lines, without_files
+from pointsman.pipeline.queue_source import register
 from pointsman.pipeline.spark.errors import spark_errors
 from pointsman.table.message_lines import NO_NAMES
 
@@ -38,14 +36,14 @@ NO_OPTIONS: Mapping[str, Any] = {}
 
 
 class Archive(NamedTuple):
-    """Messages that were read, and the lines they were in, if they were read from JSON Lines: by ``PLACE``."""
+    """Messages that were read, and their files if they were read from JSON Lines."""
 
     messages: DataFrame
-    lines: Lines | None = None
+    files: tuple[str, ...] | None = None
 
-    def place(self, place: int) -> Place | None:
-        """The file and the line of the message with this ``PLACE``, where that is known."""
-        return None if self.lines is None else self.lines.place(place)
+    def line(self, place: int) -> Line | None:
+        """The line of the message with this ``PLACE``, where that is known."""
+        return None if self.files is None else line_of(place, self.files)
 
 
 def read_messages(
@@ -81,7 +79,7 @@ def read_archive(
     with spark_errors(str(path)):
         if name == "json":
             messages, files = read_lines(spark, whole, own, schema)
-            return Archive(messages, Lines(messages, tuple(_as_given(file, whole, path) for file in files)))
+            return Archive(messages, tuple(_as_given(file, whole, path) for file in files))
         if name == "pointsman":
             register(spark)
         return Archive(_fit(_load(spark, whole, name, own, schema)))

@@ -1,7 +1,7 @@
 """Files of messages, JSON Lines, as a DataFrame: what ``Message.from_dict`` makes of each line, and where it stands.
 
-Spark splits the files and reads the lines; only their texts go to Python, as an Arrow column, where the reader of the
-project makes messages of them. So a line means the same here as it does everywhere else, in a batch and in a stream.
+Spark splits the files and reads the lines; only their texts go to Python, as an Arrow column, where ``columns.receive``
+makes messages of them. So a line means the same here as it does everywhere else, in a batch and in a stream.
 """
 
 from __future__ import annotations
@@ -12,40 +12,51 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from pointsman.pipeline.json_messages import as_messages
-from pointsman.table.message_lines import NO_NAMES
+from pointsman.errors import InputError
+from pointsman.pipeline.columns import PROBLEM, TYPE
+from pointsman.table.message_lines import MAXIMUM_LINE, NO_NAMES, POSITION, PRINCIPAL
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 PLACE = "pointsman_place"
 """The column that orders the messages of a batch by file and line."""
+STARTS = "file string, block bigint, offset bigint, start bigint, label string"
 LINE_BITS = 40
 """Of a place: the line; the bits above are the number of the file."""
 WHITE_SPACE = " \t\n\r\x0b\f"
 
 
-class Place(NamedTuple):
-    """Where a line is."""
+STAGE = "receive"
+COLUMNS = {
+    **dict.fromkeys(("subject", "id", "source", "correlation_id", "causation_id", "content_type"), "string"),
+    "metadata": "map<string,string>",
+    "time": "timestamp",
+    PRINCIPAL: "string",
+    POSITION: "bigint",
+}
+"""What is read of a line besides its body."""
+MADE = ",".join(f"{name}:{kind}" for name, kind in {**COLUMNS, "body": "binary", PROBLEM: TYPE}.items())
+CORRUPT = "pointsman_corrupt"
+
+
+class Line(NamedTuple):
+    """Where a message was read."""
 
     file: str
-    line: int
+    number: int
 
 
-class Lines(NamedTuple):
-    """The messages of some files, and the files in the order of their paths."""
-
-    messages: DataFrame
-    files: tuple[str, ...]
-
-    def place(self, place: int) -> Place:
-        """Where the message with this ``PLACE`` was read."""
-        return Place(self.files[place >> LINE_BITS], place & ((1 << LINE_BITS) - 1))
+def line_of(place: int, files: Sequence[str]) -> Line:
+    """The line with this ``PLACE``, of files in the order of their paths."""
+    return Line(files[place >> LINE_BITS], place & ((1 << LINE_BITS) - 1))
 
 
-def read_lines(spark: SparkSession, path: str, options: Mapping[str, Any], schema: str | None = None) -> Lines:
-    """The messages of files, one row for each line that has text, with ``PLACE``; as ``as_messages`` makes them.
+def read_lines(
+    spark: SparkSession, path: str, options: Mapping[str, Any], schema: str | None = None
+) -> tuple[DataFrame, tuple[str, ...]]:
+    """The messages of files, one row for each line that has text, with ``PLACE``; and the files in their order.
 
     ``position`` is what the line says, or else its place, which for a single file is the number of the line. A message
     without an id is called after its line, and after its file if there are several.
@@ -63,7 +74,7 @@ def read_lines(spark: SparkSession, path: str, options: Mapping[str, Any], schem
         sf.monotonically_increasing_id().alias("row"),
     )
     starts, files = _starts(lines)
-    known = sf.broadcast(spark.createDataFrame(starts))
+    known = sf.broadcast(spark.createDataFrame(starts, STARTS))
     placed = lines.join(known, ["file", "block"], "left").where(_has_text())
     named = placed.select(
         "line",
@@ -71,7 +82,7 @@ def read_lines(spark: SparkSession, path: str, options: Mapping[str, Any], schem
         sf.concat(sf.col("label"), (sf.col("offset") + sf.col("row")).cast("string")).alias("name"),
     )
     messages = as_messages(named, schema)
-    return Lines(messages.withColumn("position", sf.coalesce("position", PLACE)), files)
+    return messages.withColumn(POSITION, sf.coalesce(POSITION, PLACE)), files
 
 
 def stream_lines(
@@ -93,23 +104,63 @@ def stream_lines(
     """
     from pyspark.sql import functions as sf
 
-    text = spark.readStream.format("text").options(**{"lineSep": "\n", **options}).load(path)
-    lines = without_files(text, without).select(
-        sf.col("value").alias("line"),
-        sf.lit(None).cast("string").alias("name"),
-        *([_placing()("_metadata.file_path", "_metadata.file_block_start").alias(PLACE)] if placed else ()),
-    )
-    return as_messages(lines.where(_has_text()), schema, names)
+    texts = stream_texts(spark, path, options, without, placed=placed)
+    return as_messages(texts.withColumn("name", sf.lit(None).cast("string")), schema, names)
 
 
 def stream_texts(
-    spark: SparkSession, path: str | None, options: Mapping[str, Any], without: Sequence[str] = ()
+    spark: SparkSession,
+    path: str | None,
+    options: Mapping[str, Any],
+    without: Sequence[str] = (),
+    *,
+    placed: bool = False,
 ) -> DataFrame:
     """The lines of files as a stream, in the column ``line``: one row for each that has text."""
     from pyspark.sql import functions as sf
 
     text = spark.readStream.format("text").options(**{"lineSep": "\n", **options}).load(path)
-    return without_files(text, without).select(sf.col("value").alias("line")).where(_has_text())
+    place = [_placing()("_metadata.file_path", "_metadata.file_block_start").alias(PLACE)] if placed else []
+    return without_files(text, without).select(sf.col("value").alias("line"), *place).where(_has_text())
+
+
+def as_messages(lines: DataFrame, schema: str | None = None, names: Mapping[str, str] = NO_NAMES) -> DataFrame:
+    """The messages of the column ``line`` (string), as ``read_received`` reads them; ``name`` is the id of one without.
+
+    ``schema`` names further keys that a line may have, and their types: ``amount double, colour string``. They become
+    columns; what it says of the fields of a message is overlooked. ``names`` are as for ``read_received``. Columns but
+    ``line`` and ``name`` pass through.
+
+    A line that is no message has no subject; its text is the body, and its ``problem`` has the stage ``receive``, the
+    code (``bad-json``, ``bad-message``) and the reason. Nothing is computed here, and it may be a stream. Raises
+    ``InputError`` (``bad-usage``) for a schema that is none.
+    """
+    from pyspark.sql import functions as sf
+
+    further = _further(schema)
+    others = frozenset(further.names if further else ())
+    given = [name for name in lines.columns if name not in ("line", "name")]
+    fits = sf.octet_length("line") <= MAXIMUM_LINE
+    received = _receiver(others, dict(names))(sf.when(fits, sf.col("line").cast("binary")), sf.col("name"))
+    made = lines.withColumn("made", received)
+    code, reason = sf.col("made.problem.code"), sf.col("made.problem.reason")
+    if further:
+        made = made.withColumn("further", _read_further(further))
+        wrong = code.isNull() & sf.col(f"further.{CORRUPT}").isNotNull()
+        code = sf.when(wrong, sf.lit("bad-message")).otherwise(code)
+        reason = sf.when(wrong, sf.lit("the line is not as the columns say")).otherwise(reason)
+    problem = sf.struct(sf.lit(STAGE).alias("stage"), code.alias("code"), reason.alias("reason")).cast(TYPE)
+    fine = code.isNull()
+    read = {name: sf.col(f"made.{name}") for name in COLUMNS}
+    if further:
+        read["subject"] = sf.when(fine, read["subject"])
+    return made.select(
+        *given,
+        *(column.alias(name) for name, column in read.items()),
+        sf.when(fine, sf.col("made.body")).otherwise(sf.col("line").cast("binary")).alias("body"),
+        sf.when(~fine, problem).alias(PROBLEM),
+        *(sf.when(fine, sf.col("further")[name]).alias(name) for name in sorted(others)),
+    )
 
 
 def without_files(loaded: DataFrame, names: Sequence[str]) -> DataFrame:
@@ -120,6 +171,45 @@ def without_files(loaded: DataFrame, names: Sequence[str]) -> DataFrame:
         return loaded
     spelled = {spelling for name in names for spelling in (name, name.replace("file:///", "file:/"))}
     return loaded.where(~sf.col("_metadata.file_path").isin(sorted(spelled)))
+
+
+def _further(schema: str | None) -> StructType | None:
+    """The columns that are no fields of a message; None if there are none."""
+    from pyspark.sql.types import StructType
+
+    if schema is None:
+        return None
+    kind = StructType.fromDDL(schema)
+    if not isinstance(kind, StructType):
+        raise InputError("bad-usage", f"the option 'schema' has no columns with names: {schema!r}")
+    known = {*COLUMNS, "body", "body_base64", PROBLEM}
+    fields = [field for field in kind.fields if field.name.lower() not in known]
+    return StructType(fields) if fields else None
+
+
+def _read_further(further: StructType) -> Any:
+    """The further columns of a line, read in the JVM."""
+    from pyspark.sql import functions as sf
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    kind = StructType([*further.fields, StructField(CORRUPT, StringType())])
+    return sf.from_json("line", kind, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT})
+
+
+def _receiver(others: frozenset[str], keys: dict[str, str]) -> Any:
+    """``columns.receive`` for columns of Spark."""
+    import pyarrow as pa
+    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # it is there; its stub does not say so
+
+    def made(lines: Any, names: Any) -> Any:
+        from pointsman.columns.receive import receive
+
+        found = receive(lines, names, others, keys)
+        return pa.StructArray.from_arrays([each.combine_chunks() for each in found.columns], found.column_names)
+
+    # Spark reads from the types that it works on columns; as text it could not find them here.
+    made.__annotations__ = {"lines": pa.Array, "names": pa.Array, "return": pa.Array}
+    return arrow_udf(made, f"struct<{MADE}>")
 
 
 def _placing() -> Any:
@@ -150,7 +240,7 @@ def _has_text() -> Column:
     return sf.length(sf.trim("line", sf.lit(WHITE_SPACE))) > 0
 
 
-def _starts(lines: DataFrame) -> tuple[pa.Table, tuple[str, ...]]:
+def _starts(lines: DataFrame) -> tuple[list[tuple[Any, ...]], tuple[str, ...]]:
     """For each part of a file that a task reads, what turns its rows into positions and lines; and the files."""
     import pyarrow as pa
     from pyspark.sql import functions as sf
@@ -159,17 +249,17 @@ def _starts(lines: DataFrame) -> tuple[pa.Table, tuple[str, ...]]:
     paths = sorted({part["file"] for part in parts})
     numbers = {path: number for number, path in enumerate(paths)}
     read = dict.fromkeys(paths, 0)
-    rows: dict[str, list[Any]] = {name: [] for name in ("file", "block", "offset", "start", "label")}
+    rows = []
     for part in sorted(parts, key=lambda part: (part["file"], part["block"])):
         file = part["file"]
         offset = read[file] + 1 - part["first"]
         read[file] += part["size"]
         label = f"{PurePosixPath(local_path(file)).name} line " if len(paths) > 1 else "line "
-        start = (numbers[file] << LINE_BITS) + offset
-        for name, value in zip(rows, (file, part["block"], offset, start, label), strict=True):
-            rows[name].append(value)
+        rows.append((file, part["block"], offset, (numbers[file] << LINE_BITS) + offset, label))
     kinds = {"file": pa.string(), "block": pa.int64(), "offset": pa.int64(), "start": pa.int64(), "label": pa.string()}
-    return pa.table({name: pa.array(rows[name], kind) for name, kind in kinds.items()}), tuple(map(local_path, paths))
+    columns = zip(*rows, strict=True) if rows else [()] * len(kinds)
+    made = {name: pa.array(column, kind) for (name, kind), column in zip(kinds.items(), columns, strict=True)}
+    return pa.table(made), tuple(map(local_path, paths))
 
 
 def local_path(url: str) -> str:

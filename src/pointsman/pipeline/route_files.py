@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pointsman.columns.new_folder import new_folder
-from pointsman.columns.report import BatchReport, Tally
+from pointsman.columns.output import BatchReport, Tally, new_folder
+from pointsman.pipeline.columns import PROBLEM
 from pointsman.pipeline.formats import NO_OPTIONS, write_frame
-from pointsman.pipeline.problem import PROBLEM
 from pointsman.pipeline.shared_folder import check_shared
 from pointsman.pipeline.spark.errors import spark_errors
 from pointsman.pipeline.stages import DELIVERED, OUTCOME, QUARANTINED, UNROUTED, route

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointsman.broker.wildcards import check_names
-from pointsman.columns.stretches import COUNTED
+from pointsman.columns.balance import COUNTED
 from pointsman.errors import InputError
 from pointsman.pipeline.bad_files import BadFiles, find_bad_file
 from pointsman.pipeline.batch import BatchRunner
+from pointsman.pipeline.columns import with_problems
 from pointsman.pipeline.config import PipelineFile, places_of, source_of_followers
 from pointsman.pipeline.counts import Totals
 from pointsman.pipeline.destinations.choice import COMMANDS, claim_folders, names_of
 from pointsman.pipeline.follow import Follower
 from pointsman.pipeline.formats import stream_messages
 from pointsman.pipeline.json_lines import local_path, stream_texts
-from pointsman.pipeline.problem import with_problems
-from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.queue_source import register
 from pointsman.pipeline.shared_folder import check_shared
 from pointsman.pipeline.spark.errors import spark_errors
 from pointsman.pipeline.spark.files import files_of

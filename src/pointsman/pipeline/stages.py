@@ -14,9 +14,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from pointsman.errors import InputError, MissingExtraError
-from pointsman.pipeline.columns import MessageColumns, find, refuse_columns
+from pointsman.pipeline.columns import (
+    PROBLEM,
+    MessageColumns,
+    find,
+    is_fine,
+    refuse_columns,
+    with_problem,
+    with_problems,
+)
 from pointsman.pipeline.crossing import RECEIVED, Told, cross, part_of
-from pointsman.pipeline.problem import PROBLEM, is_fine, with_problem, with_problems
 from pointsman.subscriptions.output_adapter import ROUTE as SUBSCRIPTIONS
 from pointsman.table.message_lines import MAXIMUM_LINE
 from pointsman.table.routing_table import RoutingTable
@@ -73,8 +80,7 @@ class Routed(NamedTuple):
 
     def state(self) -> State:
         """The state of the balances after these messages: runs a job that counts, unless no route counts."""
-        from pointsman.columns.stretches import COUNTED
-        from pointsman.columns.turns import moved
+        from pointsman.columns.balance import COUNTED, moved
 
         names = [route.name for route in self.table.routes if route.balance in COUNTED]
         if not names:
@@ -416,7 +422,7 @@ def _literal(codes: Codes, fields: tuple[str, ...], *, problems: bool) -> Column
 
 
 def _refuse_stream(base: DataFrame, part: RoutingTable) -> None:
-    from pointsman.columns.stretches import COUNTED
+    from pointsman.columns.balance import COUNTED
 
     counting = [route.name for route in part.routes if route.balance in COUNTED]
     if base.isStreaming and counting:
@@ -440,7 +446,7 @@ def _with_probers(
 
     Only if there is such a destination, it costs a job.
     """
-    from pointsman.columns.breakers import answers
+    from pointsman.columns.balance import answers
     from pointsman.routing.breaker import Way
 
     if all(answer.first.way is not Way.PROBE for answer in answers(part, state, told.now).values()):

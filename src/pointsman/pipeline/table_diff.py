@@ -6,10 +6,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
 from pointsman.errors import InputError, MissingExtraError
-from pointsman.pipeline.columns import FIELDS, find
+from pointsman.pipeline.columns import FIELDS, PROBLEM, find, with_problems
 from pointsman.pipeline.formats import Archive
 from pointsman.pipeline.json_lines import PLACE
-from pointsman.pipeline.problem import PROBLEM, with_problems
 from pointsman.pipeline.spark.errors import spark_errors
 from pointsman.pipeline.stages import DELIVERED, OUTCOME, route
 from pointsman.table.diff_messages import EXAMPLES, Comparison, Effect, Example
@@ -44,7 +43,7 @@ def diff_archive(archive: Archive, before: RoutingTable, after: RoutingTable) ->
         raise MissingExtraError("spark", "pyspark") from None
     base = with_problems(archive.messages)
     names = [name for name in (find(base, field) for field in FIELDS) if name is not None]
-    place = sf.col(PLACE) if archive.lines is not None else sf.monotonically_increasing_id()
+    place = sf.col(PLACE) if archive.files is not None else sf.monotonically_increasing_id()
     with spark_errors("the archive"):
         messages = base.select(place.alias(POSITION), *names, PROBLEM).persist(StorageLevel.MEMORY_AND_DISK)
         try:
@@ -141,16 +140,16 @@ def _comparison(groups: list[Any], archive: Archive) -> Comparison:
 
 
 def _example(row: Any, archive: Archive) -> Example:
-    if archive.lines is None:
+    line = archive.line(row[POSITION])
+    if line is None:
         return Example(None, row["subject"], id=row["id"])
-    place = archive.lines.place(row[POSITION])
-    several = len(archive.lines.files) > 1
-    return Example(place.line, row["subject"], PurePath(place.file).name if several else None)
+    several = len(archive.files or ()) > 1
+    return Example(line.number, row["subject"], PurePath(line.file).name if several else None)
 
 
 def _error(broken: tuple[int, str, str], archive: Archive) -> InputError:
     position, code, reason = broken
-    place = archive.place(position)
-    if place is None:
+    line = archive.line(position)
+    if line is None:
         return InputError(code, reason)
-    return InputError(code, reason, file=place.file, line=place.line)
+    return InputError(code, reason, file=line.file, line=line.number)

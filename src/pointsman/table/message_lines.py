@@ -15,6 +15,7 @@ from pointsman.text import json_text
 
 MAXIMUM_LINE = 16 << 20
 """The bytes of a line; a longer one is refused, so that memory stays bounded."""
+TOO_LONG = f"the line is longer than {MAXIMUM_LINE} bytes"
 PRINCIPAL, POSITION = "principal", "position"
 LARGEST_POSITION = (1 << 63) - 1
 UNNAMED = "-"
@@ -59,8 +60,7 @@ def read_messages(path: Path, *, received: bool = False, new: bool = False) -> I
             while text := file.readline(MAXIMUM_LINE + 1):
                 number += 1
                 if len(text) > MAXIMUM_LINE:
-                    problem = f"the line is longer than {MAXIMUM_LINE} bytes"
-                    raise MessageError("bad-message", problem, file=str(path), line=number)
+                    raise MessageError("bad-message", TOO_LONG, file=str(path), line=number)
                 if text.strip():
                     yield _line(text, path, number, received=received, new=new)
     except OSError as error:

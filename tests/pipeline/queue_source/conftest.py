@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.queue_source import register
 from pointsman.pipeline.queue_source.rows import COLUMNS
 
 

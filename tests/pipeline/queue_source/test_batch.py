@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from pointsman import Queue
-from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.queue_source import register
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pointsman import Queue
-from tests.pipeline.queue_source import copying
+from tests.pipeline.queue_source import copy_program
 
 pytestmark = pytest.mark.spark
 
@@ -25,7 +25,7 @@ ROUNDS = int(os.environ.get("POINTSMAN_KILLS", "2"))
 
 def start(source: Path, target: Path) -> subprocess.Popen[bytes]:
     """The program, in a group of processes of its own."""
-    command = [sys.executable, str(copying.__file__), str(source), str(target)]
+    command = [sys.executable, str(copy_program.__file__), str(source), str(target)]
     return subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pointsman import Queue
-from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.queue_source import register
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 

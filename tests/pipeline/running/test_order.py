@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.queue_source import register
 from tests.pipeline.running.test_run import Case
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from pointsman.errors import InputError, MissingExtraError
-from pointsman.pipeline.columns import MessageColumns, find
+from pointsman.pipeline.columns import PROBLEM, MessageColumns, find
 from pointsman.pipeline.correlation.rows import CROSSING, REST, UNKNOWN
 from pointsman.pipeline.correlation.states import part_of
 from pointsman.pipeline.json_lines import PLACE
-from pointsman.pipeline.problem import PROBLEM
 from pointsman.routing.plain import is_whole
 from pointsman.table.followed import EVENT
 

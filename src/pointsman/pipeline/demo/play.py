@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pointsman.columns.stretches import COUNTED
+from pointsman.columns.balance import COUNTED
 from pointsman.pipeline.config import PipelineFile
 from pointsman.pipeline.demo import ENVIRONMENT
 from pointsman.pipeline.demo.counting import count_written

@@ -69,7 +69,7 @@ class QueuePlace:
             import pyarrow as pa
 
             from pointsman.patterns.dialect import find_dialect
-            from pointsman.pipeline.queue_source.drafts import Checker
+            from pointsman.pipeline.queue_source.rows import Checker
 
             checker = Checker(find_dialect(dialect), most)
             for batch in batches:

@@ -93,3 +93,8 @@ def task_count(spark: SparkSession) -> int:
 def master_of(spark: SparkSession) -> str:
     """Where the tasks run, as ``local[2]`` or ``yarn``."""
     return str(spark.conf.get("spark.master"))
+
+
+def environment_of(spark: SparkSession) -> dict[str, str]:
+    """What the environment of new workers has besides; on Spark Connect, where the server knows, nothing."""
+    return {} if is_connect(spark) else spark.sparkContext.environment

@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 OWN = (
-    "pointsman.pipeline.json_messages",
+    "pointsman.columns.receive",
     "pointsman.columns.batch",
     "pointsman.pipeline.crossing",
     "pointsman.pipeline.correlation.states",

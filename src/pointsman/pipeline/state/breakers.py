@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pointsman.columns.breakers import answer
+from pointsman.columns.balance import answer
 from pointsman.routing import breaker
 from pointsman.routing.breaker import BreakerState, Way
 from pointsman.table.routing_table import RoutingTable

@@ -14,8 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import InputError
-from pointsman.pipeline.columns import MessageColumns, find, refuse_columns
-from pointsman.pipeline.problem import PROBLEM, is_fine
+from pointsman.pipeline.columns import PROBLEM, MessageColumns, find, is_fine, refuse_columns
 from pointsman.pipeline.spark.kind import refuse_connect_stream, shipped
 from pointsman.pipeline.subscriptions.compiled import CompiledSubscriptions
 from pointsman.pipeline.subscriptions.frame import ID, shard_of_subject

@@ -16,9 +16,9 @@ import pytest
 from pointsman import Queue
 from pointsman.errors import PointsmanError, StoreError
 from pointsman.patterns.dialect import find_dialect
-from pointsman.pipeline.queue_source import committing
-from pointsman.pipeline.queue_source.drafts import Checker
-from pointsman.pipeline.queue_source.staging import stage
+from pointsman.pipeline.queue_source import commit as committed
+from pointsman.pipeline.queue_source.commit import abandon, commit, finish, stage
+from pointsman.pipeline.queue_source.rows import Checker
 
 CHECK = Checker(find_dialect("amqp"), 1000).check
 
@@ -61,7 +61,7 @@ class Killed(BaseException):
 @contextmanager
 def broken_off(monkeypatch: pytest.MonkeyPatch, transactions: int = 0) -> Iterator[None]:
     """The process ends in the middle of the transaction after these that put something."""
-    real = committing._put
+    real = committed._put
     count = 0
 
     def put(*given: Any, **named: Any) -> bool:
@@ -73,7 +73,7 @@ def broken_off(monkeypatch: pytest.MonkeyPatch, transactions: int = 0) -> Iterat
         return done
 
     with monkeypatch.context() as patch:
-        patch.setattr(committing, "_put", put)
+        patch.setattr(committed, "_put", put)
         with pytest.raises(Killed):
             yield
 
@@ -81,10 +81,10 @@ def broken_off(monkeypatch: pytest.MonkeyPatch, transactions: int = 0) -> Iterat
 def test_a_batch_is_written_once(queue: Queue, folder: str) -> None:
     """One that is replayed leaves nothing behind, neither in the queue nor in the folder."""
     for _ in range(2):
-        committing.commit(queue.store, folder, "query", 0, left(folder, "query", 0, rows("1", "2")))
+        commit(queue.store, folder, "query", 0, left(folder, "query", 0, rows("1", "2")))
     assert bodies(queue) == ["1", "2"]
-    assert committing.commit(queue.store, folder, "query", 1, left(folder, "query", 1, rows("3")))
-    assert committing.commit(queue.store, folder, "other", 0, left(folder, "other", 0, rows("4")))
+    assert commit(queue.store, folder, "query", 1, left(folder, "query", 1, rows("3")))
+    assert commit(queue.store, folder, "other", 0, left(folder, "other", 0, rows("4")))
     assert bodies(queue) == ["1", "2", "3", "4"]
     assert not Path(folder).exists()
 
@@ -92,7 +92,7 @@ def test_a_batch_is_written_once(queue: Queue, folder: str) -> None:
 def test_a_write_without_a_batch_is_never_the_same(queue: Queue, folder: str) -> None:
     """Who writes twice has it twice."""
     for name in ("first", "second"):
-        committing.commit(queue.store, folder, name, None, left(folder, name, 0, rows("1")))
+        commit(queue.store, folder, name, None, left(folder, name, 0, rows("1")))
     assert bodies(queue) == ["1", "1"]
 
 
@@ -101,12 +101,12 @@ def test_what_was_broken_off_is_gone_on_with(
     queue: Queue, folder: str, monkeypatch: pytest.MonkeyPatch, transactions: int
 ) -> None:
     """The replay of the batch puts the rest of what was decided, not what it has computed anew."""
-    monkeypatch.setattr(committing, "MOST_ROWS", 2)
+    monkeypatch.setattr(committed, "MOST_ROWS", 2)
     first = left(folder, "query", 7, rows("1", "2"), rows("3", "4"), rows("5"))
     with broken_off(monkeypatch, transactions):
-        committing.commit(queue.store, folder, "query", 7, first)
+        commit(queue.store, folder, "query", 7, first)
     assert len(bodies(queue)) == 2 * transactions
-    assert not committing.commit(queue.store, folder, "query", 7, left(folder, "query", 7, rows("other")))
+    assert not commit(queue.store, folder, "query", 7, left(folder, "query", 7, rows("other")))
     assert bodies(queue) == ["1", "2", "3", "4", "5"]
     assert not Path(folder).exists()
 
@@ -114,8 +114,8 @@ def test_what_was_broken_off_is_gone_on_with(
 def test_another_query_goes_on_with_it_as_well(queue: Queue, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was decided gets into the queue though its program never comes back."""
     with broken_off(monkeypatch):
-        committing.commit(queue.store, folder, "gone", None, left(folder, "gone", 0, rows("1")))
-    committing.commit(queue.store, folder, "query", 0, left(folder, "query", 0, rows("2")))
+        commit(queue.store, folder, "gone", None, left(folder, "gone", 0, rows("1")))
+    commit(queue.store, folder, "query", 0, left(folder, "query", 0, rows("2")))
     assert bodies(queue) == ["1", "2"]
 
 
@@ -125,32 +125,32 @@ def test_a_write_whose_files_are_gone_does_not_hold_up_others(
     """Only its own query is told."""
     names = left(folder, "gone", 0, rows("1"))
     with broken_off(monkeypatch):
-        committing.commit(queue.store, folder, "gone", 0, names)
+        commit(queue.store, folder, "gone", 0, names)
     (Path(folder) / names[0]).unlink()
-    assert committing.commit(queue.store, folder, "query", 0, left(folder, "query", 0, rows("2")))
+    assert commit(queue.store, folder, "query", 0, left(folder, "query", 0, rows("2")))
     with pytest.raises(StoreError) as missing:
-        committing.commit(queue.store, folder, "gone", 1, left(folder, "gone", 1, rows("3")))
+        commit(queue.store, folder, "gone", 1, left(folder, "gone", 1, rows("3")))
     assert missing.value.code == "queue-elsewhere"
     assert bodies(queue) == ["2"]
 
 
 def test_two_who_go_on_with_one_write_put_it_once(queue: Queue, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each transaction looks how far the other has come."""
-    monkeypatch.setattr(committing, "MOST_ROWS", 1)
+    monkeypatch.setattr(committed, "MOST_ROWS", 1)
     with broken_off(monkeypatch):
-        committing.commit(queue.store, folder, "query", 0, left(folder, "query", 0, *map(rows, "123456")))
-    real = committing._groups
+        commit(queue.store, folder, "query", 0, left(folder, "query", 0, *map(rows, "123456")))
+    real = committed._groups
 
     def groups(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
         for number, group in enumerate(real(batches)):
             if number == 2:
                 with Queue(queue.store.path) as other:
-                    monkeypatch.setattr(committing, "_groups", real)
-                    committing.finish(other.store, "query")
+                    monkeypatch.setattr(committed, "_groups", real)
+                    finish(other.store, "query")
             yield group
 
-    monkeypatch.setattr(committing, "_groups", groups)
-    committing.finish(queue.store, "query")
+    monkeypatch.setattr(committed, "_groups", groups)
+    finish(queue.store, "query")
     assert bodies(queue) == list("123456")
 
 
@@ -159,20 +159,20 @@ def test_a_group_of_a_finished_write_is_not_put_into_the_next_one(
 ) -> None:
     """The query has begun its next write before who helped it with the one before gets to put its group."""
     with broken_off(monkeypatch):
-        committing.commit(queue.store, folder, "query", 0, left(folder, "query", 0, rows("1")))
-    real = committing._groups
+        commit(queue.store, folder, "query", 0, left(folder, "query", 0, rows("1")))
+    real = committed._groups
 
     def groups(batches: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
         found = list(real(batches))
-        monkeypatch.setattr(committing, "_groups", real)
+        monkeypatch.setattr(committed, "_groups", real)
         with Queue(queue.store.path) as other:
-            committing.finish(other.store, "query")
+            finish(other.store, "query")
             with broken_off(monkeypatch):
-                committing.commit(other.store, folder, "query", 1, left(folder, "query", 1, rows("2")))
+                commit(other.store, folder, "query", 1, left(folder, "query", 1, rows("2")))
         yield from found
 
-    monkeypatch.setattr(committing, "_groups", groups)
-    committing.commit(queue.store, folder, "helper", 0, left(folder, "helper", 0, rows("3")))
+    monkeypatch.setattr(committed, "_groups", groups)
+    commit(queue.store, folder, "helper", 0, left(folder, "helper", 0, rows("3")))
     assert bodies(queue) == ["1", "2", "3"]
 
 
@@ -181,17 +181,17 @@ def test_files_that_went_because_they_were_put_are_no_alarm(
 ) -> None:
     """Two queries of one pipeline write to one queue, and each looks what the other has left."""
     with broken_off(monkeypatch):
-        committing.commit(queue.store, folder, "query", 0, left(folder, "query", 0, rows("1")))
-    real = committing.staged
+        commit(queue.store, folder, "query", 0, left(folder, "query", 0, rows("1")))
+    real = committed.staged
 
     def staged(*given: Any) -> Iterator[pa.RecordBatch]:
-        monkeypatch.setattr(committing, "staged", real)
+        monkeypatch.setattr(committed, "staged", real)
         with Queue(queue.store.path) as other:
-            committing.finish(other.store, "query")
+            finish(other.store, "query")
         return real(*given)
 
-    monkeypatch.setattr(committing, "staged", staged)
-    committing.commit(queue.store, folder, "helper", 0, left(folder, "helper", 0, rows("2")))
+    monkeypatch.setattr(committed, "staged", staged)
+    commit(queue.store, folder, "helper", 0, left(folder, "helper", 0, rows("2")))
     assert bodies(queue) == ["1", "2"]
     assert not caplog.records
 
@@ -203,13 +203,13 @@ def texts(query: str, batch: int) -> list[str]:
 
 def commit_many(path: Path, folder: str, query: str, together: Any) -> None:
     """Commits writes one after the other, each of several groups."""
-    committing.MOST_ROWS = 200
+    committed.MOST_ROWS = 200
     together.wait()
     with Queue(path) as queue:
         for batch in range(50):
             found = texts(query, batch)
             parts = [rows(*found[start : start + 100]) for start in range(0, len(found), 100)]
-            committing.commit(queue.store, folder, query, batch, left(folder, query, batch, *parts))
+            commit(queue.store, folder, query, batch, left(folder, query, batch, *parts))
 
 
 def test_what_two_processes_commit_back_to_back_is_all_there_once(queue: Queue, folder: str, tmp_path: Path) -> None:
@@ -234,8 +234,8 @@ def test_a_failed_write_is_thrown_away_unless_it_was_decided(
     """Spark says that a write has failed when its commit did, and that may be after the decision."""
     undecided, decided = left(folder, "first", 0, rows("1")), left(folder, "second", 0, rows("2"))
     with broken_off(monkeypatch):
-        committing.commit(queue.store, folder, "second", 0, decided)
-    committing.abandon(queue.store, folder, [*undecided, *decided])
+        commit(queue.store, folder, "second", 0, decided)
+    abandon(queue.store, folder, [*undecided, *decided])
     assert sorted(path.name for path in Path(folder).iterdir()) == decided
 
 
@@ -243,15 +243,15 @@ def test_old_files_of_killed_programs_are_removed(queue: Queue, folder: str) -> 
     """Those of the last days may belong to a program that is still running."""
     old, young = left(folder, "old", 0, rows("1")), left(folder, "young", 0, rows("2"))
     os.utime(Path(folder, old[0]), (0, 0))
-    committing.commit(queue.store, folder, "query", 0, [])
+    commit(queue.store, folder, "query", 0, [])
     assert sorted(path.name for path in Path(folder).iterdir()) == young
 
 
 def test_the_same_id_is_put_once(queue: Queue, folder: str) -> None:
     """By the queue's own rule, within a batch and between queries; the delivery's id before the message's."""
     batch = rows("1", "2", "3", id=["m", "m", "m"], delivery_id=["m:a", "m:b", "m:a"])
-    committing.commit(queue.store, folder, "query", 0, left(folder, "query", 0, batch))
-    committing.commit(queue.store, folder, "other", 0, left(folder, "other", 0, batch))
+    commit(queue.store, folder, "query", 0, left(folder, "query", 0, batch))
+    commit(queue.store, folder, "other", 0, left(folder, "other", 0, batch))
     assert [(message.id, message.body) for message in queue.messages()] == [("m:a", b"1"), ("m:b", b"2")]
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from pointsman.pipeline import local_session
-from pointsman.pipeline.queue_source.registering import register
+from pointsman.pipeline.queue_source import register
 from pointsman.pipeline.spark.session import QUICK_START
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pointsman.errors import InputError
-from pointsman.pipeline.queue_source.options import Options, read_options
-from pointsman.pipeline.queue_source.ranges import split
+from pointsman.pipeline.queue_source.reader import split
+from pointsman.pipeline.queue_source.source import Options, read_options
 
 
 def test_names_are_read_in_any_case(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import apsw
 import pytest
 
 from pointsman import Queue
-from pointsman.pipeline.queue_source import statements
+from pointsman.pipeline.queue_source import sql
 
-TEXTS = {name: text for name, text in vars(statements).items() if name.isupper() and isinstance(text, str)}
+TEXTS = {name: text for name, text in vars(sql).items() if name.isupper() and isinstance(text, str)}
 MESSAGE = ("SEARCH m USING INTEGER PRIMARY KEY (rowid=?)",)
 KEY = ("SEARCH k USING INTEGER PRIMARY KEY (rowid=?)",)
 PLANS: dict[str, tuple[str, ...]] = {

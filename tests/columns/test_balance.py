@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pointsman.columns.stretches import COUNTED, Stretch, choices, stretches, usable
-from pointsman.columns.turns import after
+from pointsman.columns.balance import COUNTED, Stretch, after, choices, stretches, usable
 from pointsman.errors import RoutingError
 from pointsman.routing.balance import Kind, Weighted
 from pointsman.routing.balance_state import BalanceState

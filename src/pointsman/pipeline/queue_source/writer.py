@@ -14,15 +14,15 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from pointsman.errors import InputError
 from pointsman.patterns.dialect import find_dialect
-from pointsman.pipeline.queue_source import committing
-from pointsman.pipeline.queue_source.drafts import Checker, check_columns
-from pointsman.pipeline.queue_source.options import Options
-from pointsman.pipeline.queue_source.staging import stage
+from pointsman.pipeline.queue_source.commit import abandon, commit, stage
+from pointsman.pipeline.queue_source.rows import Checker, check_columns
 from pointsman.store.queue import Queue
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
+
+    from pointsman.pipeline.queue_source.source import Options
 
 QUERY = "sql.streaming.queryId"
 BATCH = "streaming.sql.batchId"
@@ -38,7 +38,7 @@ class Left(WriterCommitMessage):
     """Of the file; None if there was no row."""
 
 
-class _Writing:
+class _Writer:
     """What both writers do."""
 
     def __init__(self, options: Options, schema: StructType, overwrite: bool) -> None:
@@ -58,14 +58,14 @@ class _Writing:
 
     def _commit(self, query: str, batch: int | None, messages: Sequence[WriterCommitMessage | None]) -> None:
         with self._open() as queue:
-            committing.commit(queue.store, self._options.staging, query, batch, _names(messages))
+            commit(queue.store, self._options.staging, query, batch, _names(messages))
 
     def _abandon(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         with self._open() as queue:
-            committing.abandon(queue.store, self._options.staging, _names(messages))
+            abandon(queue.store, self._options.staging, _names(messages))
 
 
-class QueueWriter(_Writing, DataSourceArrowWriter):
+class QueueWriter(_Writer, DataSourceArrowWriter):
     """Writes a DataFrame, all of it or nothing; with the options ``query`` and ``batch``, once for both of them."""
 
     def __init__(self, options: Options, schema: StructType, overwrite: bool) -> None:
@@ -85,7 +85,7 @@ class QueueWriter(_Writing, DataSourceArrowWriter):
         self._abandon(messages)
 
 
-class QueueStreamWriter(_Writing, DataSourceStreamArrowWriter):
+class QueueStreamWriter(_Writer, DataSourceStreamArrowWriter):
     """Writes the micro-batches of a query, each once however often it is replayed."""
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Left:

@@ -1,12 +1,16 @@
-"""The report of a batch: what became of its messages, in numbers."""
+"""What a batch leaves behind: a folder that appears whole or not at all, and in it a report in numbers."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from pointsman.errors import InputError
 from pointsman.table.routing_table import RoutingTable
@@ -59,16 +63,11 @@ class BatchReport:
 
     def as_dict(self) -> dict[str, Any]:
         """For ``--json``."""
+        counts = ("read", "delivered", "quarantined", "unrouted", "partly")
         return {
             "table": self.table,
             "environment": self.environment,
-            "messages": {
-                "read": self.read,
-                "delivered": self.delivered,
-                "quarantined": self.quarantined,
-                "unrouted": self.unrouted,
-                "partly": self.partly,
-            },
+            "messages": {name: getattr(self, name) for name in counts},
             "deliveries": self.deliveries,
             "sent": [each._asdict() for each in self.sent],
             "quarantine": [each._asdict() for each in self.set_aside],
@@ -118,3 +117,50 @@ class Tally:
             tuple(sorted(sent, key=lambda each: (-each.deliveries, each.route, each.destination))),
             tuple(sorted(aside, key=lambda each: (-each.rows, each.stage, each.code))),
         )
+
+
+@contextmanager
+def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """A folder beside the path, to be written to; it is renamed to the path when the block ends well.
+
+    If the block raises, it is removed, and the path is as it was before. With ``overwrite``, what was at the path is
+    removed after the new folder is in its place. Raises ``InputError``: ``folder-exists`` when there is something at
+    the path and it is not to be overwritten, ``no-file`` when no folder can be made beside it.
+    """
+    path = path.absolute()
+    check_free(path, overwrite=overwrite)
+    draft = path.with_name(f".{path.name}-{uuid4().hex}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.mkdir()
+    except OSError as error:
+        raise InputError("no-file", f"it cannot be written: {error.strerror}", file=str(path)) from None
+    try:
+        yield draft
+        check_free(path, overwrite=overwrite)
+        _put(draft, path)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def check_free(path: Path, *, overwrite: bool) -> None:
+    """Raises ``InputError``, if there is something at a path that may not be overwritten."""
+    if path.is_dir() and overwrite:
+        return
+    if path.exists() or path.is_symlink():
+        what = "there is a folder already" if path.is_dir() else "there is a file in its place, which is no folder"
+        raise InputError("folder-exists", what, file=str(path))
+
+
+def _put(draft: Path, path: Path) -> None:
+    if not path.exists():
+        draft.rename(path)
+        return
+    old = draft.with_name(f"{draft.name}-old")
+    path.rename(old)
+    try:
+        draft.rename(path)
+    except OSError:
+        old.rename(path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)

@@ -12,10 +12,9 @@ from pyspark.sql.types import StructType
 
 from pointsman import Queue
 from pointsman.errors import InputError, StoreError
-from pointsman.pipeline.queue_source.options import read_options
-from pointsman.pipeline.queue_source.reading import QueueReader
+from pointsman.pipeline.queue_source.reader import Part, QueueReader, QueueStreamReader
 from pointsman.pipeline.queue_source.rows import MOST_BYTES
-from pointsman.pipeline.queue_source.stream_reading import Positions, QueueStreamReader
+from pointsman.pipeline.queue_source.source import read_options
 from tests.store.doctor.files import change
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -167,17 +166,17 @@ def test_a_task_on_another_host_says_so(schema: StructType, path: Path, tmp_path
     reader = stream(schema, path)
     start = reader.initialOffset()
     (part,) = reader.partitions(start, reader.latestOffset(start, ReadAllAvailable()))
-    assert isinstance(part, Positions)
+    assert isinstance(part, Part)
     with Queue(tmp_path / "other.db"):
         pass
-    places = [
-        part.place._replace(path=str(tmp_path / "nowhere.db")),
-        part.place._replace(path=str(tmp_path / "other.db")),
-        part.place._replace(machine="another"),
+    locations = [
+        part.location._replace(path=str(tmp_path / "nowhere.db")),
+        part.location._replace(path=str(tmp_path / "other.db")),
+        part.location._replace(machine="another"),
     ]
-    for place in places:
+    for location in locations:
         with pytest.raises(StoreError, match="SQLite works on one host only") as refused:
-            numbers(reader, [Positions(place, part.subscription, part.after, part.through)])
+            numbers(reader, [Part(location, part.subscription, part.after, part.through)])
         assert refused.value.code == "queue-elsewhere"
     assert not (tmp_path / "nowhere.db").exists()
     reader.stop()
