@@ -6,6 +6,8 @@ import json
 import math
 from typing import Any, NoReturn
 
+import msgspec
+
 from pointsman.conditions.values import number_of
 from pointsman.text.json_text import is_nested_within
 
@@ -22,17 +24,21 @@ def read_body(body: bytes) -> Any:
 
     Whole numbers are ints of any size, others 64-bit floats.
 
-    JSON is that of RFC 8259 in UTF-8, without NaN and without an object that has a key twice.
+    JSON is that of RFC 8259 in UTF-8, without NaN. If an object has a key twice, the last one counts.
 
     >>> read_body(b'{"amount": 5}'), read_body(b"five"), read_body(b'{"a": 1, "a": 2}')
-    ({'amount': 5}, None, None)
+    ({'amount': 5}, None, {'a': 2})
     """
     if len(body) > MAX_BODY_BYTES:
         return None
     try:
-        value = _decode(body.decode())
+        value = _decoder.decode(body)
     except (ValueError, RecursionError):
-        return None
+        # What msgspec refuses and JSON allows: floats that are infinite, very large integers, lone surrogates.
+        try:
+            value = _slow_decoder.decode(body.decode())
+        except (ValueError, RecursionError):
+            return None
     if body.count(b"[") + body.count(b"{") > MAX_BODY_NESTING and not is_nested_within(value, MAX_BODY_NESTING):
         return None
     return value
@@ -72,13 +78,6 @@ def _is_writable(text: str) -> bool:
     return True
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("an object has the same key twice")
-    return members
-
-
 def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
 
@@ -87,4 +86,5 @@ def _whole_number(text: str) -> int | float:
     return int(text) if len(text) <= MAX_DIGITS else float(text)
 
 
-_decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_reject_constant, parse_int=_whole_number).decode
+_decoder = msgspec.json.Decoder()
+_slow_decoder = json.JSONDecoder(parse_constant=_reject_constant, parse_int=_whole_number)
