@@ -170,7 +170,7 @@ def test_a_row_group_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.Monke
     """However large it is."""
     monkeypatch.setattr(message_files, "ROWS", 10)
     pq.write_table(pa.table({"subject": ["mail.x"] * 95}), tmp_path / "in.parquet")
-    sizes = [len(chunk) for chunk in read_files(tmp_path / "in.parquet", "parquet", {})]
+    sizes = [len(chunk.rows) for chunk in read_files(tmp_path / "in.parquet", "parquet", {})]
     assert (sum(sizes), max(sizes)) == (95, 10)
 
 

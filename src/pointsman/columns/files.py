@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pointsman.columns.message_files import ON_SPARK, SPELLED, read_files, set_column
+from pointsman.columns.message_files import ON_SPARK, read_files, set_column
 from pointsman.columns.output import BatchReport, Tally, new_folder
 from pointsman.columns.routed import route
 from pointsman.columns.row_files import Folder, check_format
@@ -67,8 +67,7 @@ def route_files(
         ]
         try:
             for number, chunk in enumerate(read_files(Path(messages), format_name, options)):
-                given = chunk.column_names
-                prepared = _prepared(chunk, tally.read)
+                prepared = _prepared(chunk.rows, tally.read)
                 if principal is not None:
                     prepared = _renamed(prepared, "principal", NAMED_PRINCIPAL)
                 wrong = prepared["problem"].is_valid()
@@ -78,11 +77,11 @@ def route_files(
                 refused = _refused(prepared.filter(wrong))
                 quarantine = pa.concat_tables([refused, routed.quarantine.select(refused.column_names)])
                 quarantine = quarantine.take(pc.sort_indices(quarantine[MESSAGE]))
-                _count(tally, len(chunk), routed.deliveries, quarantine, len(routed.unrouted))
+                _count(tally, len(chunk.rows), routed.deliveries, quarantine, len(routed.unrouted))
                 outcome = Outcome(_deliveries(routed.deliveries, table), quarantine, routed.unrouted)
                 for folder, rows in zip(folders, outcome, strict=True):
                     told = _renamed(rows.drop_columns(MESSAGE), NAMED_PRINCIPAL, "principal")
-                    folder.add(_spelled_as(told, given))
+                    folder.add(told.rename_columns([chunk.names.get(name, name) for name in told.column_names]))
             for folder in folders:
                 folder.close()
         finally:
@@ -93,9 +92,8 @@ def route_files(
     return report
 
 
-def _prepared(chunk: pa.Table, first: int) -> pa.Table:
+def _prepared(made: pa.Table, first: int) -> pa.Table:
     """The messages with an id each, and with ``MESSAGE``."""
-    made = chunk.rename_columns([name.lower() if name.lower() in SPELLED else name for name in chunk.column_names])
     rows = pa.array(np.arange(first, first + len(made), dtype=np.int64))
     ids = made["id"].combine_chunks() if "id" in made.column_names else pa.nulls(len(made), pa.string())
     missing = pc.or_kleene(ids.is_null(), pc.equal(ids, ""))
@@ -145,12 +143,6 @@ def _count(tally: Tally, read: int, deliveries: pa.Table, quarantine: pa.Table, 
     counted = told.group_by(["stage", "code"]).aggregate([([], "count_all"), ("reason", "min")])
     for row in counted.to_pylist():
         tally.set_apart(row["stage"], row["code"], row["count_all"], row["reason_min"])
-
-
-def _spelled_as(rows: pa.Table, given: list[str]) -> pa.Table:
-    """The columns named as they were in the files."""
-    names = {name.lower(): name for name in given if name.lower() in SPELLED}
-    return rows.rename_columns([names.get(name, name) for name in rows.column_names])
 
 
 def _renamed(rows: pa.Table, name: str, new: str) -> pa.Table:

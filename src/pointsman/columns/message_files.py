@@ -13,7 +13,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -43,8 +43,8 @@ FIELDS: dict[str, tuple[pa.DataType, ...]] = {
     "time": (TIME, pa.timestamp("us")),
 }
 """The types that a column of this name may have."""
-SPELLED = (*FIELDS, "position", "problem", "body_base64")
-"""Columns whose names are found in upper and lower case."""
+KNOWN = (*FIELDS, "position", "problem", "body_base64")
+"""Columns that mean something, whether their names are written in upper or lower case."""
 TYPES = {
     "int64": "bigint",
     "int32": "int",
@@ -61,7 +61,16 @@ _TIME = re.compile(
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?", re.ASCII)
 
 
-def read_files(path: Path, form: str, options: Mapping[str, str]) -> Iterator[pa.Table]:
+class Chunk(NamedTuple):
+    """Some of the messages of files."""
+
+    rows: pa.Table
+    """Names of columns that mean something are in lower case."""
+    names: Mapping[str, str]
+    """These columns as the files spell them."""
+
+
+def read_files(path: Path, form: str, options: Mapping[str, str]) -> Iterator[Chunk]:
     """The messages of a file or folder, chunk by chunk; at least one chunk, which may be empty.
 
     ``form`` is ``json``, ``csv`` or ``parquet``. The files of a folder come in the order of their paths. Raises
@@ -102,9 +111,9 @@ def files_of(path: Path) -> list[Path]:
 # -- JSON Lines
 
 
-def _json(path: Path, _: Mapping[str, str]) -> Iterator[pa.Table]:
+def _json(path: Path, _: Mapping[str, str]) -> Iterator[Chunk]:
     files = [file for file in files_of(path) if _has_bytes(file)]
-    yield SCHEMA.empty_table()
+    yield Chunk(SCHEMA.empty_table(), {})
     for number, file in enumerate(files):
         label = "line " if len(files) == 1 else f"{file.name} line "
         for first, lines in _lines(file):
@@ -116,7 +125,7 @@ def _json(path: Path, _: Mapping[str, str]) -> Iterator[pa.Table]:
                 texts = pa.array([line for _, line in numbered], pa.binary())
                 made = set_column(made, "body", pc.coalesce(_whole(made["body"]), texts))
             places = pa.array([number << LINE_BITS | at for at, _ in numbered], pa.int64())
-            yield set_column(made, "position", pc.coalesce(_whole(made["position"]), places))
+            yield Chunk(set_column(made, "position", pc.coalesce(_whole(made["position"]), places)), {})
 
 
 def _has_bytes(file: Path) -> bool:
@@ -142,7 +151,7 @@ def _lines(file: Path) -> Iterator[tuple[int, list[bytes]]]:
 # -- CSV
 
 
-def _csv(path: Path, options: Mapping[str, str]) -> Iterator[pa.Table]:
+def _csv(path: Path, options: Mapping[str, str]) -> Iterator[Chunk]:
     """Each line is a row: a text in quotation marks does not go on in the next line, as with Spark."""
     separator = options.get("sep", options.get("delimiter", ","))
     if len(separator) != 1:
@@ -159,29 +168,29 @@ def _csv(path: Path, options: Mapping[str, str]) -> Iterator[pa.Table]:
                 header = header or [name or f"_c{number}" for number, name in enumerate(names)]
                 texts, is_first = texts[1:], False
             if header is not None and texts:
-                yield _fit(_rows(texts, header, separator))
+                yield _fit(*_rows(texts, header, separator))
     if header is None:
         raise InputError("bad-usage", "it has no line with the names of the columns", file=str(path))
-    yield _fit(_rows([], header, separator))
+    yield _fit(*_rows([], header, separator))
 
 
-def _rows(texts: list[str], header: list[str], separator: str) -> pa.Table:
+def _rows(texts: list[str], header: list[str], separator: str) -> Chunk:
     rows = _fields(texts, separator)
     width = len(header)
     wrong = np.array([len(row) != width for row in rows], np.bool_)
     if wrong.any():
         rows = [row if len(row) == width else [*row[:width], *[""] * (width - len(row))] for row in rows]
     columns = zip(*rows, strict=True) if rows else [()] * width
-    table = pa.table([pa.array([each or None for each in column], pa.string()) for column in columns], header)
-    table = _with_problems(table)
+    arrays = [pa.array([each or None for each in column], pa.string()) for column in columns]
+    table, names = _lowered(pa.table(arrays, header))
+    table = _with_problems(table, names)
     if wrong.any():
         reasons = pa.array(["the row is not as the columns say"] * len(rows))
         table = _set_problem(table, pa.array(wrong), reasons)
         whole = pa.array([text if is_wrong else None for text, is_wrong in zip(texts, wrong, strict=True)], pa.string())
-        name = _spelled(table).get("body", "body")
-        given = [_whole(table[name])] if name in table.column_names else []
-        table = set_column(table, name, pc.coalesce(whole, *given))
-    return table
+        given = [_whole(table["body"])] if "body" in table.column_names else []
+        table = set_column(table, "body", pc.coalesce(whole, *given))
+    return Chunk(table, names)
 
 
 def _fields(texts: list[str], separator: str) -> list[list[str]]:
@@ -198,12 +207,12 @@ def _fields(texts: list[str], separator: str) -> list[list[str]]:
 # -- Parquet
 
 
-def _parquet(path: Path, _: Mapping[str, str]) -> Iterator[pa.Table]:
+def _parquet(path: Path, _: Mapping[str, str]) -> Iterator[Chunk]:
     files = [str(file) for file in files_of(path)]
     root = str(path) if path.is_dir() else None
     found = ds.dataset(files, format="parquet", partitioning="hive", partition_base_dir=root)
     schema = _plain(found.schema, files[:1])
-    yield _fit(schema.empty_table())
+    yield _fit(*_lowered(schema.empty_table()))
     for fragment in found.get_fragments():
         keys = ds.get_partition_keys(fragment.partition_expression)
         # A row group may be as large as the file: it is read in small pieces.
@@ -211,7 +220,7 @@ def _parquet(path: Path, _: Mapping[str, str]) -> Iterator[pa.Table]:
             for batch in file.iter_batches(ROWS, use_threads=False):
                 table = pa.Table.from_batches([batch])
                 arrays = [_column(table, field, keys) for field in schema]
-                yield _fit(pa.Table.from_arrays(arrays, schema=schema))
+                yield _fit(*_lowered(pa.Table.from_arrays(arrays, schema=schema)))
 
 
 def _column(table: pa.Table, field: pa.Field[Any], keys: Mapping[str, Any]) -> Any:
@@ -245,7 +254,7 @@ def _plain_type(kind: pa.DataType, *, is_instant: bool) -> pa.DataType:
     return kind
 
 
-_READERS: dict[str, Callable[[Path, Mapping[str, str]], Iterator[pa.Table]]] = {
+_READERS: dict[str, Callable[[Path, Mapping[str, str]], Iterator[Chunk]]] = {
     "json": _json,
     "csv": _csv,
     "parquet": _parquet,
@@ -255,47 +264,42 @@ _READERS: dict[str, Callable[[Path, Mapping[str, str]], Iterator[pa.Table]]] = {
 # -- columns that are texts where they should not be
 
 
-def _fit(table: pa.Table) -> pa.Table:
+def _fit(rows: pa.Table, names: Mapping[str, str]) -> Chunk:
     """The rows with ``metadata`` as a map and ``time`` as a time, where they are texts, and the body as bytes."""
-    made = _with_bytes(_with_problems(table))
-    spelled = _spelled(made)
+    made = _with_bytes(_with_problems(rows, names))
     for field, what in (("metadata", "a JSON object of texts"), ("time", "a time")):
-        name = spelled.get(field)
-        if name is None or not pa.types.is_string(made[name].type):
+        if field not in made.column_names or not pa.types.is_string(made[field].type):
             continue
-        texts = _whole(made[name])
+        texts = _whole(made[field])
         values = _by_value(texts, _map, MAP) if field == "metadata" else _times(texts)
         wrong = pc.and_(texts.is_valid(), values.is_null())
         made = _set_problem(made, wrong, pc.binary_join_element_wise(f"{field} is not {what}: ", texts, ""))
         fine = pc.is_null(_whole(made["problem"]))
-        rows = pc.if_else(fine, pa.array(range(len(values)), pa.int64()), None)
-        made = set_column(made, name, values.take(rows))
-    _check(made)
-    return made
+        kept = pc.if_else(fine, pa.array(range(len(values)), pa.int64()), None)
+        made = set_column(made, field, values.take(kept))
+    _check(made, names)
+    return Chunk(made, names)
 
 
-def _check(table: pa.Table) -> None:
-    spelled = _spelled(table)
-    if "subject" not in spelled:
-        known = ", ".join(repr(name) for name in table.column_names if name != "problem")
+def _check(table: pa.Table, names: Mapping[str, str]) -> None:
+    if "subject" not in table.column_names:
+        known = ", ".join(repr(names.get(name, name)) for name in table.column_names if name != "problem")
         raise InputError("bad-usage", f"messages have no column 'subject', only {known}")
     for field, allowed in FIELDS.items():
-        name = spelled.get(field)
-        if name is not None and table[name].type not in allowed:
+        if field in table.column_names and table[field].type not in allowed:
             kinds = {MAP: "map<string,string>", TIME: "timestamp", pa.timestamp("us"): "timestamp_ntz"}
             expected = " or ".join(kinds.get(kind, str(kind)) for kind in allowed)
-            kind = TYPES.get(str(table[name].type), str(table[name].type))
-            raise InputError("bad-usage", f"the column {name!r} of messages is {kind}, not {expected}")
+            kind = TYPES.get(str(table[field].type), str(table[field].type))
+            raise InputError("bad-usage", f"the column {names[field]!r} of messages is {kind}, not {expected}")
 
 
-def _with_problems(table: pa.Table) -> pa.Table:
-    name = _spelled(table).get("problem")
-    if name is None:
+def _with_problems(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
+    if "problem" not in table.column_names:
         return table.append_column("problem", pa.nulls(len(table), PROBLEM))
-    if table[name].type != PROBLEM:
-        kind = f"is {table[name].type}, not struct<stage:string,code:string,reason:string>"
-        raise InputError("bad-usage", f"the column {name!r} of messages {kind}; rename it first")
-    return table.rename_columns(["problem" if each == name else each for each in table.column_names])
+    if table["problem"].type != PROBLEM:
+        kind = f"is {table['problem'].type}, not struct<stage:string,code:string,reason:string>"
+        raise InputError("bad-usage", f"the column {names['problem']!r} of messages {kind}; rename it first")
+    return table
 
 
 def _set_problem(table: pa.Table, where: pa.Array[Any], reasons: pa.Array[Any]) -> pa.Table:
@@ -311,17 +315,16 @@ def _set_problem(table: pa.Table, where: pa.Array[Any], reasons: pa.Array[Any]) 
 
 def _with_bytes(table: pa.Table) -> pa.Table:
     """The rows with the bytes of ``body_base64`` as their body, where there is such a column."""
-    spelled = _spelled(table)
-    encoded, body = spelled.get("body_base64"), spelled.get("body", "body")
-    if encoded is None or not pa.types.is_string(table[encoded].type):
+    if "body_base64" not in table.column_names or not pa.types.is_string(table["body_base64"].type):
         return table
-    texts = _whole(table[encoded])
+    texts = _whole(table["body_base64"])
     read = _by_value(texts, _decoded, pa.binary())
-    has_body = body in table.column_names
-    plain = _whole(table[body]).cast(pa.binary()) if has_body else pa.nulls(len(table), pa.binary())
+    has_body = "body" in table.column_names
+    plain = _whole(table["body"]).cast(pa.binary()) if has_body else pa.nulls(len(table), pa.binary())
     wrong = pc.and_(texts.is_valid(), pc.or_(read.is_null(), plain.is_valid()))
     reasons = pa.array(["body_base64 is not Base64, or there is a body as well"] * len(table), pa.string())
-    return set_column(_set_problem(table, wrong, reasons), body, pc.coalesce(read, plain)).drop_columns(encoded)
+    told = _set_problem(table, wrong, reasons)
+    return set_column(told, "body", pc.coalesce(read, plain)).drop_columns("body_base64")
 
 
 def _decoded(text: str) -> bytes | None:
@@ -386,13 +389,11 @@ def _by_value(texts: pa.Array[Any], read: Callable[[str], Any], kind: pa.DataTyp
     return pa.array([read(text) for text in encoded.dictionary.to_pylist()], kind).take(encoded.indices)
 
 
-def _spelled(table: pa.Table) -> dict[str, str]:
-    """The names of the columns that mean something, as the table spells them."""
-    found: dict[str, str] = {}
-    for name in table.column_names:
-        if name.lower() in SPELLED:
-            found.setdefault(name.lower(), name)
-    return found
+def _lowered(table: pa.Table) -> Chunk:
+    names = {name.lower(): name for name in table.column_names if name.lower() in KNOWN}
+    return Chunk(
+        table.rename_columns([name.lower() if name.lower() in KNOWN else name for name in table.column_names]), names
+    )
 
 
 def set_column(table: pa.Table, name: str, column: Any) -> pa.Table:
