@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rich.console import Console
 
-    from pointsman.pipeline.demo.play import Played
+    from pointsman.demo.play import Played
 
 FOLDER = Path("pointsman-demo")
 ORDERS = 3_000
@@ -51,7 +51,7 @@ def demo(
     from rich.console import Console
 
     from pointsman.cli.demo_progress import showing
-    from pointsman.pipeline.demo.play import play, prepare_hour
+    from pointsman.demo.play import play, prepare_hour
     from pointsman.pipeline.spark.java import find_java
 
     if find_spec("pyspark") is None:
@@ -105,9 +105,9 @@ def _doing(console: Console, what: str) -> Iterator[None]:
 
 
 def _show(console: Console, played: Played, as_json: bool) -> None:
-    from pointsman.pipeline.demo.as_data import as_data
-    from pointsman.pipeline.demo.report import show
-    from pointsman.pipeline.demo.trying import next_commands, program_name
+    from pointsman.demo.as_data import as_data
+    from pointsman.demo.report import show
+    from pointsman.demo.trying import next_commands, program_name
 
     commands = next_commands(played.place, program_name(sys.argv[0]))
     files = played.place.what_is_where()

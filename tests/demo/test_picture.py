@@ -1,0 +1,148 @@
+"""The flow picture: in proportion, within its frame, and readable by whatever reads SVG."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pointsman.demo.counts import Counts, Flow, Refusal
+from pointsman.demo.flow import BOTTOM, HEIGHT, KINDS, MOST, OTHERS, TOP, WIDTH, Node, lay_out
+from pointsman.demo.picture import RED, as_svg, draw_flow, title_of
+from pointsman.errors import InputError
+from tests.demo.conftest import Hour
+
+SVG = "{http://www.w3.org/2000/svg}"
+NAMES = st.text(st.characters(codec="utf-8"), max_size=6)
+NUMBERS = st.integers(1, 10**9)
+
+
+def counts_of(
+    deliveries: dict[tuple[str, str, str], int],
+    quarantined: dict[tuple[str, str, str, str], int],
+    unrouted: dict[str, int],
+) -> Counts:
+    """Counts of nothing but flows."""
+    flows = Counter({Flow(*key): count for key, count in deliveries.items()})
+    refusals = Counter({Refusal(*key): count for key, count in quarantined.items()})
+    return Counts(sum(deliveries.values()), 0, flows, refusals, Counter(unrouted))
+
+
+COUNTS = st.builds(
+    counts_of,
+    st.dictionaries(st.tuples(NAMES, NAMES, NAMES), NUMBERS, max_size=60),
+    st.dictionaries(st.tuples(NAMES, NAMES, NAMES, NAMES), NUMBERS, max_size=10),
+    st.dictionaries(NAMES, NUMBERS, max_size=5),
+)
+
+
+def parsed(counts: Counts) -> ET.Element:
+    """The picture as XML."""
+    return ET.fromstring("\n".join(as_svg(lay_out(counts), title_of(counts))))  # noqa: S314 - our own text
+
+
+def test_the_svg_shows_every_route_and_destination_with_its_count(hour: Hour, tmp_path: Path) -> None:
+    """Written by ``draw_flow``, which needs nothing but Python for it; twice the same."""
+    draw_flow(hour.counts, tmp_path / "flow.svg")
+    picture = ET.fromstring((tmp_path / "flow.svg").read_text(encoding="utf-8"))  # noqa: S314 - our own text
+    assert (picture.get("width"), picture.get("height")) == ("1200", "800")
+    texts = {element.text for element in picture.iter(f"{SVG}text")}
+    for name, count in (hour.counts.by_route + hour.counts.by_destination).items():
+        wanted = {f"{name}  {some:,}" for some in (hour.counts.by_route[name], hour.counts.by_destination[name])}
+        assert wanted & texts, (name, count)
+    assert f"quarantined  {hour.counts.quarantined.total():,}" in texts
+    draw_flow(hour.counts, tmp_path / "again.svg")
+    assert (tmp_path / "again.svg").read_bytes() == (tmp_path / "flow.svg").read_bytes()
+
+
+def test_widths_are_in_proportion_and_refusals_are_red(hour: Hour) -> None:
+    """One scale for all bands and all nodes."""
+    picture = parsed(hour.counts)
+    bands = [(int(each.get("data-count", "")), each) for each in picture.iter(f"{SVG}path")]
+    largest, widest = max(bands, key=lambda band: band[0])
+    scale = float(widest.get("stroke-width", "")) / largest
+    for count, band in bands:
+        assert float(band.get("stroke-width", "")) == pytest.approx(count * scale, abs=1e-3)
+    for node in picture.iter(f"{SVG}rect"):
+        if "data-count" in node.keys():  # noqa: SIM118 - an element is no mapping
+            assert float(node.get("height", "")) == pytest.approx(int(node.get("data-count", "")) * scale, abs=1e-3)
+    red = sum(count for count, band in bands if band.get("stroke") == RED)
+    assert red == 2 * hour.counts.quarantined.total()
+
+
+def test_everything_is_within_the_frame(hour: Hour) -> None:
+    """Labels, too, by the width that letters of this size have at most."""
+    for text in parsed(hour.counts).iter(f"{SVG}text"):
+        size = float(text.get("font-size", "11.5"))
+        width = len(text.text or "") * size * 0.62
+        x, y = float(text.get("x", "")), float(text.get("y", ""))
+        left = x - width if text.get("text-anchor") == "end" else x
+        assert 0 <= left <= left + width <= WIDTH, text.text
+        assert 0 < y < HEIGHT
+
+
+@settings(deadline=None)
+@given(COUNTS)
+def test_any_counts_give_a_picture(counts: Counts) -> None:
+    """Valid XML whatever the names are; nodes do not overlap; what enters a node fills it."""
+    parsed(counts)
+    layout = lay_out(counts)
+    for column in range(3):
+        nodes = [node for node in layout.nodes if node.key[0] == column]
+        assert len(nodes) <= MOST
+        for upper, lower in pairwise(nodes):
+            assert bottom_of(upper) <= lower.top - (lower.slot - lower.height) / 2 + 1e-6
+        assert all(node.top >= TOP - 1e-6 and bottom_of(node) <= HEIGHT - BOTTOM + 1e-6 for node in nodes)
+    for node in layout.nodes:
+        entering = sum(band.total for band in layout.bands if band.end == node.key)
+        leaving = sum(band.total for band in layout.bands if band.start == node.key)
+        assert node.total == max(entering, leaving)
+        assert node.height == pytest.approx(node.total * layout.scale)
+    assert all(band.width == pytest.approx(band.total * layout.scale) for band in layout.bands)
+
+
+def test_too_many_destinations_are_put_together() -> None:
+    """The smallest ones; nothing is lost from the sums."""
+    deliveries = {("a", "r", f"d{number}"): number for number in range(1, 101)}
+    many = counts_of(deliveries, {("a", "resolve", f"code-{number}", ""): 1 for number in range(20)}, {})
+    nodes = {node.key[1:]: node.total for node in lay_out(many).nodes if node.key[0] == 2}
+    kept = MOST - KINDS
+    assert nodes["destination", "d100"] == 100
+    assert nodes["destination", OTHERS] == sum(range(1, 101 - kept))
+    assert nodes["refused", OTHERS] == 20
+    assert len(nodes) == kept + 2
+    assert sum(nodes.values()) == sum(range(1, 101)) + 20
+
+
+def test_names_are_escaped() -> None:
+    """A name may look like XML."""
+    counts = counts_of({("<a&b>", 'r"', "]]>\x00"): 1}, {}, {})
+    texts = {element.text for element in parsed(counts).iter(f"{SVG}text")}
+    assert {"<a&b>  1", 'r"  1', "]]>\N{REPLACEMENT CHARACTER}  1"} <= texts
+
+
+def test_a_png_is_the_same_picture(hour: Hour, tmp_path: Path) -> None:
+    """Of the same size, drawn by matplotlib."""
+    pytest.importorskip("matplotlib")
+    draw_flow(hour.counts, tmp_path / "flow.png")
+    data = (tmp_path / "flow.png").read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert (int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")) == (WIDTH, HEIGHT)
+
+
+@pytest.mark.parametrize(("name", "code"), [("flow.gif", "bad-usage"), ("nowhere/flow.svg", "no-file")])
+def test_what_cannot_be_drawn_is_said(hour: Hour, tmp_path: Path, name: str, code: str) -> None:
+    """Another format, and a folder that is not there."""
+    with pytest.raises(InputError) as caught:
+        draw_flow(hour.counts, tmp_path / name)
+    assert caught.value.code == code
+
+
+def bottom_of(node: Node) -> float:
+    """The lower end of the height that a node has to itself."""
+    return node.top + node.height / 2 + node.slot / 2
