@@ -8,21 +8,19 @@ from typing import NamedTuple
 import pytest
 
 from pointsman.demo import ENVIRONMENT, TABLE
-from pointsman.demo.counts import Counts
+from pointsman.demo.check import SampleRun, sample
 from pointsman.demo.events import Summary, make_events
-from pointsman.demo.expected import decide_all
 from pointsman.table.routing_table import RoutingTable
 
-ORDERS = 400
+ORDERS = 200
 
 
 class Hour(NamedTuple):
-    """What was made, and what the table makes of it."""
+    """What was made, and what ``decide`` says about each message of it."""
 
     folder: Path
     summary: Summary
-    table: RoutingTable
-    counts: Counts
+    run: SampleRun
 
 
 @pytest.fixture(scope="session")
@@ -30,5 +28,13 @@ def hour(tmp_path_factory: pytest.TempPathFactory) -> Hour:
     """An hour with few orders; not to be changed."""
     folder = tmp_path_factory.mktemp("hour")
     summary = make_events(folder, orders=ORDERS)
-    table = RoutingTable.load(TABLE, ENVIRONMENT)
-    return Hour(folder, summary, table, decide_all(folder, table))
+    return Hour(folder, summary, run_over(summary, SampleRun(RoutingTable.load(TABLE, ENVIRONMENT))))
+
+
+def run_over(summary: Summary, run: SampleRun) -> SampleRun:
+    """The run, after it has decided about every message."""
+    for file in summary.files:
+        for received in sample(file, 1):
+            run.add(received)
+        run.end_batch()
+    return run

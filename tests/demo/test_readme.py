@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from io import StringIO
+import re
+from collections import Counter
 from pathlib import Path
 
-import pytest
-from rich.console import Console
-
-from pointsman.cli.demo import FOLDER, WIDTH
-from pointsman.demo import ENVIRONMENT, TABLE
-from pointsman.demo.picture import draw_flow
-from pointsman.demo.place import Place
-from pointsman.demo.play import expect, prepare_hour
-from pointsman.demo.report import show
-from pointsman.demo.trying import next_commands
-from pointsman.table.routing_table import RoutingTable
-from tests.docs.test_snippets import ROOT, blocks_of, is_as_written, steps_of
+from pointsman.demo.events import make_events
+from tests.docs.test_snippets import ROOT, blocks_of, steps_of
 
 
-def test_the_readme_shows_the_usual_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its counts and its picture, as ``decide`` comes to them; that Spark comes to the same is tested elsewhere."""
-    monkeypatch.chdir(tmp_path)
-    hour, _ = prepare_hour(FOLDER)
-    table = RoutingTable.load(TABLE, ENVIRONMENT)
-    counts = expect(hour, table)
-    told = tuple(
-        tale._replace(steps=tuple(step._replace(compensations=()) for step in tale.steps)) for tale in counts.tales
-    )
-    draw_flow(counts, hour.picture)
-    assert hour.picture.read_bytes() == (ROOT / "docs" / "demo-flow.svg").read_bytes()
-    console = Console(file=StringIO(), width=WIDTH)
-    commands = next_commands(Place(FOLDER), ".venv/bin/pointsman")
-    show(console, replace(counts, tales=told), table, differences=[], files=hour.what_is_where(), commands=commands)
+def test_the_readme_shows_the_usual_hour(tmp_path: Path) -> None:
+    """Its sums are those of the events that are made, and those of the picture; that Spark comes to them is tested by
+    ``test_command``.
+    """
+    summary = make_events(tmp_path)
     [shown] = (steps_of(block)[0] for block in blocks_of(ROOT / "README.md") if block.lines[0] == "$ make demo")
-    assert isinstance(console.file, StringIO)
-    printed = console.file.getvalue()
-    assert is_as_written(printed, shown.output), printed
+    text = "\n".join(shown.output)
+    sums = re.search(r"([\d,]+) messages: ([\d,]+) routed, ([\d,]+) quarantined, ([\d,]+) that no route takes", text)
+    assert sums is not None
+    messages, routed, quarantined, unrouted = (int(each.replace(",", "")) for each in sums.groups())
+    assert (messages, quarantined) == (summary.messages, summary.quarantined)
+    assert messages == routed + quarantined + unrouted
+    endings = ", ".join(f"{count:,} {ending}" for ending, count in Counter(summary.endings).most_common())
+    assert f"3,000 orders: {endings}." in text
+    deliveries = re.search(r"They gave ([\d,]+) deliveries", text)
+    assert deliveries is not None
+    title = (
+        f"{messages:,} messages: {deliveries[1]} deliveries, {quarantined:,} quarantined, {unrouted:,} without a route"
+    )
+    assert title in (ROOT / "docs" / "demo-flow.svg").read_text("utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from io import StringIO
 from itertools import pairwise
@@ -13,20 +12,50 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from pointsman.demo.as_data import as_data
+from pointsman.demo import ENVIRONMENT, TABLE
+from pointsman.demo.check import Checked
 from pointsman.demo.counts import Counts, Flow, Refusal
-from pointsman.demo.place import Place
+from pointsman.demo.folder import DemoFolder
 from pointsman.demo.report import show
-from pointsman.demo.trying import next_commands, program_name
+from pointsman.demo.sagas import Followed
+from pointsman.table.routing_table import RoutingTable
 from tests.demo.conftest import Hour
 
+FOLDER = DemoFolder(Path("demo"))
+ALL_AGREE = Checked(30_000, 0, [])
 
-def shown(counts: Counts, hour: Hour, width: int = 170, differences: Sequence[str] = ()) -> str:
+
+@pytest.fixture(scope="module")
+def counts(hour: Hour) -> Counts:
+    """Counts with something of every kind; the sagas are those of the hour."""
+    return Counts(
+        messages=1_240,
+        routed=1_200,
+        deliveries=Counter(
+            {
+                Flow("mail", "mail", "mailer-1"): 500,
+                Flow("mail", "mail", "mailer-2"): 300,
+                Flow("tills", "usual-orders", "standard-desk"): 1_100,
+                Flow("orders", "usual-orders", "standard-desk"): 20,
+            }
+        ),
+        quarantined=Counter(
+            {
+                Refusal("tills", "authorize", "publish-refused", "there is no principal …"): 20,
+                Refusal("", "receive", "bad-message", "the subject is missing"): 10,
+            }
+        ),
+        unrouted=Counter({"users": 10}),
+        carried=Counter({("commands", "services"): 7}),
+        followed=hour.run.log.result(),
+    )
+
+
+def shown(counts: Counts, width: int = 170, checked: Checked = ALL_AGREE) -> str:
     """The report as text."""
     console = Console(file=StringIO(), width=width)
-    place = Place(hour.folder)
-    files, commands = place.what_is_where(), next_commands(place, "pointsman")
-    show(console, counts, hour.table, differences=differences, files=files, commands=commands)
+    table = RoutingTable.load(TABLE, ENVIRONMENT)
+    show(console, counts, table, checked, files=FOLDER.contents(), commands=FOLDER.next_commands("pointsman"))
     assert isinstance(console.file, StringIO)
     return console.file.getvalue()
 
@@ -36,30 +65,30 @@ def cells_of(text: str) -> set[tuple[str, ...]]:
     return {tuple(part.strip() for part in line.split("  ") if part.strip()) for line in text.splitlines()}
 
 
-def test_every_count_is_shown(hour: Hour) -> None:
+def test_every_count_is_shown(counts: Counts) -> None:
     """By route, by destination, by what was quarantined, by how sagas and gatherings ended."""
-    text = shown(hour.counts, hour)
+    text = shown(counts)
     lines = cells_of(text)
-    assert f"{hour.counts.messages:,} messages: {hour.counts.routed:,} routed" in text
-    for name, count in hour.counts.by_route.items():
-        assert any(line[:1] == (name,) and line[2:3] == (f"{count:,}",) for line in lines), name
+    assert "1,240 messages: 1,200 routed, 30 quarantined, 10 that no route takes.\nThey gave 1,920 deliveries." in text
+    assert ("usual-orders", "content", "1,120", "standard-desk 1,120") in lines
+    assert ("mail", "balanced, weighted", "800", "mailer-1 500, mailer-2 300") in lines
     cells = {pair for line in lines for pair in pairwise(line)}
-    for name, count in hour.counts.by_destination.items():
-        assert (name, f"{count:,}") in cells
-    for refusal in hour.counts.quarantined:
-        assert any(line[:2] == (refusal.stage, refusal.code) and line[-1] == refusal.reason for line in lines)
-    for (route, reason), count in hour.counts.gatherings.items():
+    assert {("mailer-1", "500"), ("mailer-2", "300"), ("standard-desk", "1,120")} <= cells
+    assert ("authorize", "publish-refused", "20", "there is no principal …") in lines
+    assert ("receive", "bad-message", "10", "the subject is missing") in lines
+    followed = counts.followed
+    for (route, reason), count in followed.gatherings.items():
         assert (route, reason, f"{count:,}") in lines
-    for ending, count in hour.counts.sagas.items():
+    for ending, count in followed.sagas.items():
         assert f"{count:,} {ending}" in text
+    assert f"They sent {followed.commands.total():,} commands, which gave 7 deliveries" in text
 
 
 @pytest.mark.parametrize("ending", ["finished", "compensated", "timed out"])
-def test_a_saga_is_told_step_by_step(hour: Hour, ending: str) -> None:
+def test_a_saga_is_told_step_by_step(counts: Counts, ending: str) -> None:
     """Times, events and commands, in their order."""
-    [tale] = (tale for tale in hour.counts.tales if tale.ending == ending)
-    text = shown(hour.counts, hour)
-    _, _, told = text.partition(f"{tale.correlation_id} ({ending})")
+    [tale] = (tale for tale in counts.followed.tales if tale.ending == ending)
+    _, _, told = shown(counts).partition(f"{tale.correlation_id} ({ending})")
     lines = told.splitlines()[2 : 2 + len(tale.steps)]
     assert len(tale.steps) >= 4
     for step, line in zip(tale.steps, lines, strict=True):
@@ -68,11 +97,11 @@ def test_a_saga_is_told_step_by_step(hour: Hour, ending: str) -> None:
         assert all(part in line for part in (*step.states, *step.commands))
 
 
-def test_a_narrow_terminal_loses_nothing_of_a_saga(hour: Hour) -> None:
+def test_a_narrow_terminal_loses_nothing_of_a_saga(counts: Counts) -> None:
     """Each step takes some lines there, and nothing is cut."""
-    text = shown(hour.counts, hour, width=80)
-    assert max(map(len, text.partition("Where everything is")[0].splitlines())) <= 80
-    [tale] = (tale for tale in hour.counts.tales if tale.ending == "compensated")
+    text = shown(counts, width=80)
+    assert max(map(len, text.partition("Checked")[0].splitlines())) <= 80
+    [tale] = (tale for tale in counts.followed.tales if tale.ending == "compensated")
     _, _, told = text.partition(f"{tale.correlation_id} (compensated)")
     for step in tale.steps:
         line, _, told = told.partition(f"  {step.event or '(timeout)'}\n")
@@ -81,55 +110,46 @@ def test_a_narrow_terminal_loses_nothing_of_a_saga(hour: Hour) -> None:
         assert not step.commands or f"sends {', '.join(step.commands)}" in told
 
 
-def test_counts_that_do_not_add_up_are_called_so(hour: Hour) -> None:
+def test_counts_that_do_not_add_up_are_called_so(counts: Counts) -> None:
     """And those that do are not."""
-    assert "does not add up" not in shown(hour.counts, hour)
-    assert "does not add up" in shown(replace(hour.counts, messages=hour.counts.messages + 1), hour)
+    assert "does not add up" not in shown(counts)
+    assert "does not add up" in shown(replace(counts, messages=counts.messages + 1))
 
 
-def test_what_a_breaker_turned_aside_is_shown(hour: Hour) -> None:
+def test_what_a_breaker_turned_aside_is_shown(counts: Counts) -> None:
     """With what failed before it did."""
-    counts = replace(hour.counts, fallbacks=Counter({("warehouse", "parking"): 7}), failed=Counter({"warehouse": 3}))
-    text = shown(counts, hour)
+    more = replace(counts, fallbacks=Counter({("warehouse", "parking"): 7}), failed=Counter({"warehouse": 3}))
+    text = shown(more)
     assert "Turned aside by a breaker: 7 to parking instead of warehouse." in text
     assert "Failed, and kept as dead letters: 3 to warehouse." in text
 
 
-def test_names_are_shown_as_they_are(hour: Hour) -> None:
+def test_names_are_shown_as_they_are() -> None:
     """A name may look like markup, and a run may have nothing but deliveries."""
     flows = Counter({Flow("a", "[red]route[/]", "[bold]there"): 2})
     refusals = Counter({Refusal("a", "resolve", "[/]", "[blink]why"): 1})
-    text = shown(Counts(3, 2, flows, refusals), hour)
+    text = shown(Counts(3, 2, flows, refusals))
     assert "[red]route[/]" in text
     assert "[bold]there" in text
     assert "[blink]why" in text
+    assert "Sagas" not in text
 
 
-def test_whether_the_counts_are_those_of_decide_is_said(hour: Hour) -> None:
-    """And each that is not."""
-    assert "comes to the same in every count" in shown(hour.counts, hour)
-    text = shown(hour.counts, hour, differences=["messages: 1, not [2]"])
-    assert "comes to something else:\n  messages: 1, not [2]\n" in text
+def test_how_many_messages_decide_was_asked_about_is_said(counts: Counts) -> None:
+    """And how many disagreed, with what is not the same."""
+    asked = "Checked: RoutingTable.decide was asked about 30,000 of the messages, one after the other"
+    assert f"{asked}; 0 disagreed.\n" in shown(counts)
+    text = shown(counts, checked=Checked(30_000, 2, ["m-1: this, not that", "m-2: that, not this"]))
+    assert f"{asked}; 2 disagreed:\n  m-1: this, not that\n  m-2: that, not this\n" in text
+    assert "0 disagreed:\n  sagas: other" in shown(counts, checked=Checked(30_000, 0, ["sagas: other"]))
 
 
-def test_for_machines_there_is_every_count(hour: Hour) -> None:
+def test_for_machines_there_is_every_count(counts: Counts) -> None:
     """As values that JSON can hold."""
-    data = json.loads(json.dumps(as_data(hour.counts)))
+    data = json.loads(json.dumps(counts.as_data()))
     assert data["messages"] == data["routed"] + data["unrouted"] + sum(each["messages"] for each in data["quarantined"])
-    assert sum(data["by_route"].values()) == sum(data["by_destination"].values())
-    assert sum(each["deliveries"] for each in data["deliveries"]) == hour.counts.deliveries.total()
+    assert sum(data["by_route"].values()) == sum(data["by_destination"].values()) == 1_920
+    assert {"family": "mail", "route": "mail", "destination": "mailer-1", "deliveries": 500} in data["deliveries"]
     assert {tale["ending"] for tale in data["tales"]} == data["sagas"].keys()
-
-
-def test_a_program_is_called_by_its_name_where_that_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And otherwise by its path, from here if it is below."""
-    program = tmp_path / "my bin" / "pointsman"
-    program.parent.mkdir()
-    program.touch(mode=0o755)
-    monkeypatch.setenv("PATH", str(program.parent))
-    assert program_name(str(program)) == "pointsman"
-    monkeypatch.setenv("PATH", "")
-    assert program_name(str(program)) == f"'{program}'"
-    monkeypatch.chdir(tmp_path)
-    assert program_name(str(program)) == "'my bin/pointsman'"
-    assert program_name("not/there") == "there"
+    assert data["tales"][0]["steps"][0].keys() == {"time", "event", "states", "commands"}
+    assert Counts(0, 0, Counter(), Counter(), followed=Followed()).as_data()["tales"] == []

@@ -58,7 +58,7 @@ def _say(console: Console, what: str, fields: dict[str, Any]) -> None:
     elif what == "destination-failed":
         text = f"batch {fields['batch']}: {fields['destination']} failed, as it is meant to: it is away"
     elif what == "checking":
-        text = "Asking RoutingTable.decide about the same messages …"
+        text = "Counting, and asking RoutingTable.decide about a sample of the same messages …"
     else:
         return
     console.print(text, highlight=False, markup=False)
