@@ -10,8 +10,8 @@ import pytest
 
 from pointsman.demo import ENVIRONMENT, TABLE
 from pointsman.demo.check import SampleRun, check, differences, sample
+from pointsman.demo.counts import Followed, SagaStep, Tale
 from pointsman.demo.folder import DemoFolder
-from pointsman.demo.sagas import Followed, SagaStep, Tale
 from pointsman.demo.written import Written
 from pointsman.routing.saga_definition import SagaDefinition
 from pointsman.table.message_lines import Received, read_received

@@ -14,10 +14,9 @@ from rich.console import Console
 
 from pointsman.demo import ENVIRONMENT, TABLE
 from pointsman.demo.check import Checked
-from pointsman.demo.counts import Counts, Flow, Refusal
+from pointsman.demo.counts import Counts, Flow, Followed, Refusal
 from pointsman.demo.folder import DemoFolder
 from pointsman.demo.report import show
-from pointsman.demo.sagas import Followed
 from pointsman.table.routing_table import RoutingTable
 from tests.demo.conftest import Hour
 

@@ -1,6 +1,6 @@
 """What ``pointsman demo`` plays: an hour of a made-up shop, what a table makes of it, and how that is shown.
 
-    catalogue ─▶ orders, traffic ─▶ events ─▶ the pipeline ─▶ written ─▶ counts, sagas ─▶ report, picture
+    catalogue ─▶ orders, traffic ─▶ events ─▶ the pipeline ─▶ written ─▶ counts ─▶ report, picture
                                           └─▶ check: RoutingTable.decide about a sample of the same messages
 
 Only ``play`` needs Spark, when it is called.

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pointsman.columns.stretches import COUNTED
-from pointsman.demo.counts import Counts
+from pointsman.demo.counts import Counts, Followed, FollowedLog
 from pointsman.demo.folder import AWAY
-from pointsman.demo.sagas import Followed, FollowedLog
 from pointsman.demo.written import UNROUTED, Outcome, Written, delivered, refused
 from pointsman.errors import MessageError, SubjectError
 from pointsman.message import Message

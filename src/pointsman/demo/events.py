@@ -33,7 +33,7 @@ class Summary:
     orphans: int
     """Steps of unknown orders."""
     endings: Mapping[str, int]
-    """Of the sagas, by ``sagas.ENDINGS``."""
+    """Of the sagas, by ``counts.ENDINGS``."""
     gatherings: Mapping[tuple[str, str], int]
     """By route and what completes them."""
     dropped: Mapping[tuple[str, str], int]

@@ -44,7 +44,7 @@ class Story(NamedTuple):
     share: float
     """Of the orders, in percent."""
     ending: str
-    """Of its saga, one of ``sagas.ENDINGS``."""
+    """Of its saga, one of ``counts.ENDINGS``."""
     steps: tuple[Step, ...]
     after: float = 0.0
     """Seconds from the last step until the saga has ended."""

@@ -29,11 +29,6 @@ NODE = 14.0
 """The width of a node."""
 SLOT, GAP = 13.5, 2.0
 """A node has at least so much height to itself, so that its label can be read; and the gap between two."""
-MOST = 42
-"""Nodes in a column; of more, the smallest are put together."""
-KINDS = 3
-"""Of nodes in a column at the most; each kind is put together by itself."""
-OTHERS = "all others"
 QUARANTINED, UNROUTED = "quarantined", "no route"
 NAMELESS = "(no name)"
 """The label of the subjects without a first token."""
@@ -82,8 +77,8 @@ class Layout:
 
 
 def lay_out(counts: Counts) -> Layout:
-    """The picture of what went where; never fails, also where nothing went anywhere."""
-    flows = merged(flows_of(counts))
+    """Returns the layout; there is room for some forty nodes in a column, and the demo has fewer."""
+    flows = flows_of(counts)
     sizes = _sizes(flows)
     scale = _scale(sizes)
     places: dict[Key, Node] = {}
@@ -109,24 +104,6 @@ def flows_of(counts: Counts) -> Flows:
         start = (0, "family", family or NAMELESS)
         flows[start, (1, "unrouted", UNROUTED), start[2]] += count
     return flows
-
-
-def merged(flows: Flows) -> Flows:
-    """The flows with the smallest nodes of columns that have too many put together."""
-    sizes = _sizes(flows)
-    small: set[Key] = set()
-    for column in range(len(COLUMNS)):
-        largest = sorted((key for key in sizes if key[0] == column), key=lambda key: -sizes[key])
-        small |= set(largest[MOST - KINDS :]) if len(largest) > MOST else set()
-
-    def kept(key: Key) -> Key:
-        return (key[0], key[1], OTHERS) if key in small else key
-
-    result: Flows = Counter()
-    for (start, end, family), count in flows.items():
-        first = kept(start)
-        result[first, kept(end), first[2] if first[0] == 0 else kept((0, "family", family))[2]] += count
-    return result
 
 
 def _sizes(flows: Flows) -> dict[Key, int]:

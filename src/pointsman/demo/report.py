@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pointsman.demo.check import Checked
-from pointsman.demo.counts import Counts
-from pointsman.demo.sagas import SagaStep, Tale
+from pointsman.demo.counts import Counts, SagaStep, Tale
 
 if TYPE_CHECKING:
     from rich.console import Console

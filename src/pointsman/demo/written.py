@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from pointsman.demo.counts import Counts, Flow, Refusal, family_of, general_reason
+from pointsman.demo.counts import Counts, Flow, Refusal, family_of, followed_of_rows, general_reason
 from pointsman.demo.folder import DemoFolder
-from pointsman.demo.sagas import followed_of_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
-from pointsman.demo.sagas import Followed, SagaStep, Tale, followed_of_rows
+from pointsman.demo.counts import Followed, SagaStep, Tale, followed_of_rows
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SUBJECTS = {"m1": "begin", "m2": "end", "m3": "begin", "m4": "end"}
