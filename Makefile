@@ -18,7 +18,7 @@ venv:
 setup: venv  ## make .venv, install everything, say which Java Spark will use
 	@$(BIN)/python -c "from pointsman.pipeline.spark.java import main; raise SystemExit(main())" || echo "Everything but the Spark pipeline works without Java."
 
-demo: venv  ## play an hour of a shop through a pipeline on Spark
+demo: compiled  ## play an hour of a shop through a pipeline on Spark
 	@$(BIN)/pointsman demo $(ARGS)
 
 compiled: venv

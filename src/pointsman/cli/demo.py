@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -19,62 +20,62 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rich.console import Console
 
-    from pointsman.pipeline.demo.play import Played
+    from pointsman.demo.play import Played
 
 FOLDER = Path("pointsman-demo")
 ORDERS = 3_000
 LOG = "spark.log"
 WIDTH = 120
 """Of what is printed elsewhere than on a terminal."""
-SMALL = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""Settings of Spark that are better for few rows: what it would do to go fast takes longer than it saves."""
+BRIEF = {"spark.sql.adaptive.enabled": "false"}
+"""Settings of Spark for a run of a minute: planning a query again as it runs takes longer than it saves."""
 
 
 def demo(
     folder: Annotated[
-        Path, typer.Option("--folder", metavar="PATH", help="Where it plays; what an earlier demo left is removed.")
+        Path, typer.Option("--folder", metavar="PATH", help="Where it plays; an earlier demo there is removed.")
     ] = FOLDER,
     orders: Annotated[
-        int, typer.Option("--orders", metavar="N", help="Of how many orders; some 16 events each.")
+        int, typer.Option("--orders", metavar="N", help="Number of orders; there are about 100 events for each.")
     ] = ORDERS,
     json: AsJson = False,
 ) -> int:
     """Play an hour of a shop: its events, streamed on Spark through a table with every strategy.
 
-    Shows what became of them. Spark runs in this process alone, and ends with it. Ends with 1 if the counts are not
-    those of RoutingTable.decide.
+    Shows what became of them, and how fast. Asks RoutingTable.decide about a sample of the same messages, and exits
+    with 1 if it disagrees. Spark runs on this machine and stops at the end.
     """
     from rich.console import Console
 
     from pointsman.cli.demo_progress import showing
-    from pointsman.pipeline.demo.play import play, prepare_hour
+    from pointsman.demo.events import make_events
+    from pointsman.demo.folder import prepare
+    from pointsman.demo.play import play
     from pointsman.pipeline.spark.java import find_java
 
+    started = time.monotonic()
     if find_spec("pyspark") is None:
         raise MissingExtraError("spark", "pyspark")
     java = find_java()
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH
     console = Console(quiet=json, width=width)
     with _doing(console, "Making the events of an hour …"):
-        place, summary = prepare_hour(folder, orders=orders)
+        prepared = prepare(folder)
+        summary = make_events(prepared.events, orders=orders)
     console.print(f"{summary.messages:,} events of an hour in {len(summary.files)} files.", highlight=False)
     with _doing(console, f"Starting Spark on Java {java.version} …"):
-        spark = _session(place.folder / LOG)
+        spark = _session(prepared.path / LOG)
     try:
         console.print(f"Spark {spark.version} on Java {java.version} ({java.origin}).", highlight=False)
         with showing(console, summary.messages) as (tell, watch):
-            played = play(place, summary, spark, tell, watch)
+            played = play(prepared, summary, spark, tell, watch)
     finally:
         spark.stop()
     if played is None:
-        typer.echo(f"Stopped before its end. pointsman run {place.pipeline} would go on.", err=True)
+        typer.echo(f"Stopped before its end. To continue: pointsman run {prepared.pipeline}", err=True)
         return 130
-    _show(console, played, json)
-    return 1 if played.differences else 0
+    _show(console, played, time.monotonic() - started, json)
+    return 1 if played.checked.differences else 0
 
 
 def _session(log: Path) -> SparkSession:
@@ -87,7 +88,7 @@ def _session(log: Path) -> SparkSession:
     with log.open("wb") as file:
         os.dup2(file.fileno(), 2)
         try:
-            return local_session("pointsman demo", **QUICK_START, **SMALL)
+            return local_session("pointsman demo", **QUICK_START, **BRIEF)
         finally:
             os.dup2(before, 2)
             os.close(before)
@@ -104,21 +105,20 @@ def _doing(console: Console, what: str) -> Iterator[None]:
         yield
 
 
-def _show(console: Console, played: Played, as_json: bool) -> None:
-    from pointsman.pipeline.demo.as_data import as_data
-    from pointsman.pipeline.demo.report import show
-    from pointsman.pipeline.demo.trying import next_commands, program_name
+def _show(console: Console, played: Played, seconds: float, as_json: bool) -> None:
+    from pointsman.demo.folder import program_name
+    from pointsman.demo.report import show
 
-    commands = next_commands(played.place, program_name(sys.argv[0]))
-    files = played.place.what_is_where()
+    commands = played.folder.next_commands(program_name(sys.argv[0]))
+    files, counts, checked = played.folder.contents(), played.counts, played.checked
     if as_json:
         run = {"batches": played.batches, "seconds": round(played.seconds, 1), "table": played.table.hash}
-        checked = {"agrees": not played.differences, "differences": played.differences}
+        whole = {"whole_seconds": round(seconds, 1), "agrees": not checked.differences}
         where = {"files": {what: str(path) for what, path in files.items()}, "try_next": commands}
-        show_json(as_data(played.counts) | run | checked | where)
+        show_json(counts.as_data() | run | whole | checked._asdict() | where)
         return
-    rate = f"{played.counts.messages / played.seconds:,.0f} messages a second"
-    console.print(
-        f"Ran in {played.batches} batches, in {played.seconds:.1f} s: {rate}, Spark still cold.\n", highlight=False
-    )
-    show(console, played.counts, played.table, differences=played.differences, files=files, commands=commands)
+    ran = f"{played.seconds:.1f} s: {counts.messages / played.seconds:,.0f} messages a second, Spark still cold"
+    took = f"{seconds:.1f} s: {counts.messages / seconds:,.0f} messages a second"
+    console.print(f"The pipeline ran in {played.batches} batches, in {ran}.", highlight=False)
+    console.print(f"The whole demo took {took}.\n", highlight=False)
+    show(console, counts, played.table, checked, files=files, commands=commands)

@@ -54,11 +54,11 @@ def showing(console: Console, messages: int) -> Iterator[tuple[Tell, Watch | Non
 def _say(console: Console, what: str, fields: dict[str, Any]) -> None:
     if what == "batch":
         sent = sum(fields["deliveries"].values())
-        text = f"batch {fields['batch']}: {fields['messages']:,} messages so far, {sent:,} deliveries"
+        text = f"batch {fields['batch']}: {fields['messages']:,} messages, {sent:,} deliveries"
     elif what == "destination-failed":
         text = f"batch {fields['batch']}: {fields['destination']} failed, as it is meant to: it is away"
     elif what == "checking":
-        text = "Asking RoutingTable.decide about the same messages …"
+        text = "Counting, and asking RoutingTable.decide about a sample of the same messages …"
     else:
         return
     console.print(text, highlight=False, markup=False)

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from pointsman.broker.destinations.make import make_sink
-from pointsman.pipeline.demo import ENVIRONMENT, TABLE
+from pointsman.demo import ENVIRONMENT, TABLE
 from pointsman.table.check import check_file
 from pointsman.table.expectations import run_expectations
 from pointsman.table.model import BalanceName, StrategyName

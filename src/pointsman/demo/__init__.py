@@ -1,9 +1,9 @@
 """What ``pointsman demo`` plays: an hour of a made-up shop, what a table makes of it, and how that is shown.
 
-    events ─▶ files of messages ─▶ the pipeline ─▶ Counts ─▶ picture, report
-                               └─▶ expected ─────▶ Counts: what the pipeline must come to
+    catalogue ─▶ orders, traffic ─▶ events ─▶ the pipeline ─▶ written ─▶ counts ─▶ report, picture
+                                          └─▶ check: RoutingTable.decide about a sample of the same messages
 
-Nothing here needs Spark.
+Only ``play`` needs Spark, when it is called.
 """
 
 from pathlib import Path

@@ -6,8 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
-from pointsman.pipeline.demo.counting_followed import with_followed
-from pointsman.pipeline.demo.counts import Counts, SagaStep, Tale
+from pointsman.demo.counts import Followed, SagaStep, Tale, followed_of_rows
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SUBJECTS = {"m1": "begin", "m2": "end", "m3": "begin", "m4": "end"}
@@ -40,15 +39,9 @@ ROWS = [
 
 
 def test_rows_in_any_order_become_counts_and_tales() -> None:
-    """Two sagas, a gathering that ended and one that is open; what was counted before stays."""
-    before = Counts(3, 3, Counter(), Counter())
-    found = with_followed(before, reversed(ROWS), SUBJECTS)
+    """Two sagas, a gathering that ended and one that is open."""
     begin = START.timestamp()
-    assert found == Counts(
-        3,
-        3,
-        Counter(),
-        Counter(),
+    assert followed_of_rows(reversed(ROWS), SUBJECTS) == Followed(
         sagas=Counter({"finished": 1, "timed out": 1}),
         saga_states=Counter({"home": 1, "lost": 1}),
         commands=Counter({"pack": 1, "search": 1}),
@@ -60,17 +53,17 @@ def test_rows_in_any_order_become_counts_and_tales() -> None:
                 "x",
                 "finished",
                 (
-                    SagaStep(begin + 1, "begin", ("out", "away"), ("pack",), ()),
-                    SagaStep(begin + 2, "end", ("home",), (), ()),
+                    SagaStep(begin + 1, "begin", ("out", "away"), ("pack",)),
+                    SagaStep(begin + 2, "end", ("home",), ()),
                 ),
             ),
             Tale(
                 "y",
                 "timed out",
                 (
-                    SagaStep(begin + 1, "begin", ("away",), (), ()),
-                    SagaStep(begin + 8, None, ("lost",), ("search",), ()),
-                    SagaStep(begin + 9, "end", (), (), ()),
+                    SagaStep(begin + 1, "begin", ("away",), ()),
+                    SagaStep(begin + 8, None, ("lost",), ("search",)),
+                    SagaStep(begin + 9, "end", (), ()),
                 ),
             ),
         ),

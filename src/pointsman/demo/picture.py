@@ -1,21 +1,25 @@
-"""Where everything stands in the flow picture: three columns of nodes, and bands between them.
+"""The flow picture of the demo: which subjects went through which routes to which destinations.
 
     subjects by their first token ─▶ routes ─▶ destinations
                                  ─▶ quarantined ─▶ why
                                  ─▶ no route
 
-One scale holds for the whole picture: the height of every node, and the width of every band, is its count times it.
+First the layout: three columns of nodes, and bands between them. One scale holds for the whole picture: the height of
+each node and the width of each band is its count times the scale. Then the layout is written as SVG.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from html import escape
 from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
-from pointsman.pipeline.demo.counts import Counts
+from pointsman.demo.counts import Counts
+from pointsman.errors import InputError
 
 WIDTH, HEIGHT = 1200.0, 800.0
 TOP, BOTTOM = 70.0, 36.0
@@ -25,11 +29,6 @@ NODE = 14.0
 """The width of a node."""
 SLOT, GAP = 13.5, 2.0
 """A node has at least so much height to itself, so that its label can be read; and the gap between two."""
-MOST = 42
-"""Nodes in a column; of more, the smallest are put together."""
-KINDS = 3
-"""Of nodes in a column at the most; each kind is put together by itself."""
-OTHERS = "all others"
 QUARANTINED, UNROUTED = "quarantined", "no route"
 NAMELESS = "(no name)"
 """The label of the subjects without a first token."""
@@ -51,7 +50,6 @@ class Band(NamedTuple):
     y: tuple[float, float]
     """Of the middle of the band at its two ends."""
     width: float
-    refused: bool
 
 
 class Node(NamedTuple):
@@ -79,8 +77,8 @@ class Layout:
 
 
 def lay_out(counts: Counts) -> Layout:
-    """The picture of what went where; never fails, also where nothing went anywhere."""
-    flows = merged(flows_of(counts))
+    """Returns the layout; there is room for some forty nodes in a column, and the demo has fewer."""
+    flows = flows_of(counts)
     sizes = _sizes(flows)
     scale = _scale(sizes)
     places: dict[Key, Node] = {}
@@ -106,24 +104,6 @@ def flows_of(counts: Counts) -> Flows:
         start = (0, "family", family or NAMELESS)
         flows[start, (1, "unrouted", UNROUTED), start[2]] += count
     return flows
-
-
-def merged(flows: Flows) -> Flows:
-    """The flows with the smallest nodes of columns that have too many put together."""
-    sizes = _sizes(flows)
-    small: set[Key] = set()
-    for column in range(len(COLUMNS)):
-        largest = sorted((key for key in sizes if key[0] == column), key=lambda key: -sizes[key])
-        small |= set(largest[MOST - KINDS :]) if len(largest) > MOST else set()
-
-    def kept(key: Key) -> Key:
-        return (key[0], key[1], OTHERS) if key in small else key
-
-    result: Flows = Counter()
-    for (start, end, family), count in flows.items():
-        first = kept(start)
-        result[first, kept(end), first[2] if first[0] == 0 else kept((0, "family", family))[2]] += count
-    return result
 
 
 def _sizes(flows: Flows) -> dict[Key, int]:
@@ -195,4 +175,95 @@ def _bands(flows: Flows, places: Mapping[Key, Node], scale: float) -> Iterable[B
         y = (ends[each] + width / 2, entering[end] + width / 2)
         x = (places[start].left + NODE, places[end].left)
         entering[end] += width
-        yield Band(start, end, family, flows[each], x, y, width, end[1] == "refused")
+        yield Band(start, end, family, flows[each], x, y, width)
+
+
+COLOURS = (
+    *("#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#76b7b2", "#edc948"),
+    *("#9c755f", "#8cd17d", "#499894", "#d4a6c8", "#79706e", "#86bcb6"),
+)
+"""Of the families, from the top down; red is for what is quarantined."""
+RED, GREY, DARK = "#d62728", "#8a929a", "#3b4a57"
+LONGEST = 28
+"""Characters of a label; a longer one is cut."""
+HEADINGS = ("subjects", "routes", "destinations")
+NOTE = "Widths are deliveries: a message that goes to several destinations counts for each of them."
+PAINTED = {"unrouted": 0, "route": 1, "destination": 1, "refused": 2}
+"""Bands with a higher number are painted above the others."""
+
+
+def draw_flow(counts: Counts, path: Path) -> None:
+    """Writes the picture, 1200 by 800, as an SVG file. The same counts give the same bytes.
+
+    Raises ``InputError`` (``no-file``) if the file cannot be written.
+    """
+    try:
+        path.write_text("\n".join(as_svg(counts)) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError("no-file", f"it cannot be written: {error.strerror}", file=str(path)) from None
+
+
+def as_svg(counts: Counts) -> Iterator[str]:
+    """Yields the lines of the SVG file."""
+    layout = lay_out(counts)
+    title = (
+        f"{counts.messages:,} messages: {counts.deliveries.total():,} deliveries, "
+        f"{counts.quarantined.total():,} quarantined, {counts.unrouted.total():,} without a route"
+    )
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH:g}" height="{HEIGHT:g}"'
+    yield f'     viewBox="0 0 {WIDTH:g} {HEIGHT:g}" font-family="sans-serif" font-size="11.5" fill="#26323d">'
+    yield f'<rect width="{WIDTH:g}" height="{HEIGHT:g}" fill="white"/>'
+    yield f'<text x="24" y="28" font-size="17" font-weight="bold">{_text(title)}</text>'
+    for column, heading in enumerate(HEADINGS):
+        x, anchor = _label_place(column)
+        yield f'<text x="{x:g}" y="54" text-anchor="{anchor}" fill="{GREY}">{heading}</text>'
+    yield f'<text x="24" y="{HEIGHT - 12:g}" fill="{GREY}">{NOTE}</text>'
+    yield '<g fill="none">'
+    yield from (_band(band, layout) for band in sorted(layout.bands, key=lambda band: PAINTED[band.end[1]]))
+    yield "</g>"
+    yield from (_node(node, layout) for node in layout.nodes)
+    yield "</svg>"
+
+
+def _label_place(column: int) -> tuple[float, str]:
+    """Returns where a label begins or ends: left of the first column, right of the others."""
+    left = COLUMNS[column]
+    return (left - 6, "end") if column == 0 else (left + NODE + 5, "start")
+
+
+def _colour(kind: str, family: str, layout: Layout) -> str:
+    if kind in ("refused", "unrouted"):
+        return RED if kind == "refused" else GREY
+    return COLOURS[layout.families.index(family) % len(COLOURS)]
+
+
+def _band(band: Band, layout: Layout) -> str:
+    (left, right), (start, end) = band.x, band.y
+    middle = (left + right) / 2
+    kind = band.end[1]
+    curve = f"M{left:.2f} {start:.2f}C{middle:.2f} {start:.2f} {middle:.2f} {end:.2f} {right:.2f} {end:.2f}"
+    told = _text(f"{band.start[2]} → {band.end[2]}: {band.total:,} ({band.family})")
+    return (
+        f'<path d="{curve}" stroke="{_colour(kind, band.family, layout)}" stroke-width="{band.width:.4f}"'
+        f' stroke-opacity="{0.9 if kind == "refused" else 0.45:g}" data-count="{band.total}">'
+        f"<title>{told}</title></path>"
+    )
+
+
+def _node(node: Node, layout: Layout) -> str:
+    column, kind, name = node.key
+    x, anchor = _label_place(column)
+    colour = DARK if kind in ("route", "destination") else _colour(kind, name, layout)
+    fill = f' fill="{RED}"' if kind == "refused" else ""
+    label = name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
+    return (
+        f'<rect x="{node.left:g}" y="{node.top:.2f}" width="{NODE:g}" height="{node.height:.4f}" fill="{colour}"'
+        f' data-count="{node.total}"/>'
+        f'<text x="{x:g}" y="{node.top + node.height / 2:.2f}" dy="0.35em" text-anchor="{anchor}"{fill}'
+        f' stroke="white" stroke-width="2.5" paint-order="stroke">{_text(f"{label}  {node.total:,}")}</text>'
+    )
+
+
+def _text(text: str) -> str:
+    """Returns the text for XML; characters that cannot be shown, which XML may not hold, become a mark."""
+    return escape("".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text))
