@@ -251,9 +251,11 @@ def test_a_message_that_the_pipeline_handled_otherwise_is_found(tmp_path: Path, 
         del rows["unrouted/destination=none"]
     else:
         rows["delivered/destination=audit"] = [{"id": "2", "route": "audit", "original_subject": "users.eu.viewed"}]
-    compared, disagreed, [text] = compare(tmp_path / "other", tmp_path / "events.jsonl", rows)
+    compared, disagreed, [text, *more] = compare(tmp_path / "other", tmp_path / "events.jsonl", rows)
     assert (compared, disagreed) == (4, 1)
     assert "decide says" in text
+    count = {"lost": 3, "twice": 5}.get(found)
+    assert more == ([] if count is None else [f"messages: 4 were made; the pipeline wrote {count}"])
 
 
 def compare(folder: Path, events: Path, rows: dict[str, list[dict[str, object]]]) -> tuple[int, int, list[str]]:

@@ -130,6 +130,17 @@ def test_any_counts_give_a_picture(counts: Counts) -> None:
     assert all(band.width == pytest.approx(band.total * layout.scale) for band in layout.bands)
 
 
+@settings(deadline=None)
+@given(COUNTS)
+def test_the_picture_does_not_depend_on_the_order_of_the_counts(counts: Counts) -> None:
+    """Which is that in which the files happened to be read."""
+    turned = (
+        Counter(dict(reversed(each.items()))) for each in (counts.deliveries, counts.quarantined, counts.unrouted)
+    )
+    other = Counts(counts.messages, counts.routed, *turned)  # type: ignore[arg-type]  # three kinds of counters
+    assert [*as_svg(other)] == [*as_svg(counts)]
+
+
 def test_names_are_escaped() -> None:
     """A name may look like XML."""
     counts = counts_of({("<a&b>", 'r"', "]]>\x00"): 1}, {}, {})

@@ -39,13 +39,14 @@ class Checked(NamedTuple):
     disagreed: int
     """Messages whose outcome is not the same."""
     differences: list[str]
-    """Some of them, and every count of sagas and gatherings that is not the same; each as a sentence."""
+    """Some of them, and every count of messages, sagas and gatherings that is not the same; each as a sentence."""
 
 
 def check(files: Sequence[Path], table: RoutingTable, written: Written, counts: Counts) -> Checked:
     """Compares what the pipeline wrote with what ``decide`` says about a sample of the same messages.
 
     Compared are the deliveries of each message, or why it is quarantined, and everything that sagas and gatherings did.
+    The number of messages is compared for all of them, in the sample or not.
     Each file is one batch.
     """
     run = SampleRun(table)
@@ -61,7 +62,10 @@ def check(files: Sequence[Path], table: RoutingTable, written: Written, counts: 
         f"{key}: decide says {_text(run.outcomes[key])}; the pipeline wrote {_text(found.get(key))}"
         for key in wrong[:NAMED]
     ]
-    return Checked(len(run.outcomes), len(wrong), [*named, *differences(run.log.result(), counts.followed)])
+    lines = sum(file.read_bytes().count(b"\n") for file in files)
+    lost = [] if lines == counts.messages else [f"messages: {lines} were made; the pipeline wrote {counts.messages}"]
+    followed = differences(run.log.result(), counts.followed)
+    return Checked(len(run.outcomes), len(wrong), [*named, *lost, *followed])
 
 
 class NoMessage(NamedTuple):

@@ -78,7 +78,8 @@ class Layout:
 
 def lay_out(counts: Counts) -> Layout:
     """Returns the layout; there is room for some forty nodes in a column, and the demo has fewer."""
-    flows = flows_of(counts)
+    # Sorted, as sums of fractions depend on the order, and so would what is near what.
+    flows: Flows = Counter(dict(sorted(flows_of(counts).items())))
     sizes = _sizes(flows)
     scale = _scale(sizes)
     places: dict[Key, Node] = {}

@@ -141,7 +141,7 @@ def _tables(folder: Path, schema: pa.Schema) -> Iterator[pa.Table]:
     import pyarrow as pa
     from pyarrow import json
 
-    # A dataset would read them all at once, but it does not come to an end with many JSON files (pyarrow 26).
+    # A dataset would read them all at once, but to_table hangs on these files (pyarrow 26.0.1, also without threads).
     reading = json.ReadOptions(use_threads=False, block_size=16 << 20)
     parsing = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     for file in sorted(folder.rglob("*.json")):
