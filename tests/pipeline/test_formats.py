@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
 from pointsman.columns.receive import receive
 from pointsman.errors import InputError, MessageError
@@ -294,3 +295,20 @@ def test_a_path_that_leads_nowhere_has_no_format(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         format_of(tmp_path / "none.csv")
     assert caught.value.code == "no-file"
+
+
+def test_a_time_without_a_zone_is_in_utc_whatever_the_zone_of_the_session_is(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """As in process; one that names a zone keeps it."""
+    texts = ["2026-01-01 10:00:00", "2026-01-01T10:00", "2026-01-01T10:00:00Z", "2026-01-01 12:00:00+02:00"]
+    lines = [f"{text},a,{text}" for text in [*texts, "2026-01-01"]]
+    (tmp_path / "in.csv").write_text("\n".join(["id,subject,time", *lines]) + "\n")
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        rows = read_messages(spark, tmp_path / "in.csv").select("id", sf.unix_micros("time").alias("at")).collect()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", str(before))
+    ten = int(datetime(2026, 1, 1, 10, tzinfo=UTC).timestamp()) * 1_000_000
+    assert {row.id: row.at for row in rows} == dict.fromkeys(texts, ten) | {"2026-01-01": ten - 36_000_000_000}

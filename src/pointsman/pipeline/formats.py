@@ -15,7 +15,7 @@ from pointsman.pipeline.spark.errors import spark_errors
 from pointsman.table.message_lines import NO_NAMES
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 FORMATS = {
     ".json": "json",
@@ -32,6 +32,9 @@ COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4")
 CORRUPT = "_corrupt_record"
 WITH_SCHEMA = ("csv", "parquet", "orc", "avro")
 """Formats of files that Spark streams only if it is told their columns."""
+DATE, CLOCK = r"^\d{4}-\d{1,2}-\d{1,2}", r"[T ]\d{1,2}:\d{1,2}"
+REST = {rf"{DATE}{CLOCK}:\d{{1,2}}(\.\d*)?$": "Z", f"{DATE}{CLOCK}$": ":00Z", f"{DATE}$": "T00:00:00Z"}
+"""What to add to times that name no zone."""
 NO_OPTIONS: Mapping[str, Any] = {}
 
 
@@ -211,11 +214,22 @@ def _fit(frame: DataFrame) -> DataFrame:
         if name is None or made.schema[name].dataType.simpleString() != "string":
             continue
         text = made[name]
-        read = sf.from_json(text, "map<string,string>") if field == "metadata" else sf.try_to_timestamp(text)
+        read = sf.from_json(text, "map<string,string>") if field == "metadata" else _time(text)
         reason = sf.concat(sf.lit(f"{field} is not {what}: "), text)
         made = with_problem(made, STAGE, "bad-message", reason, text.isNotNull() & read.isNull())
         made = made.withColumn(name, sf.when(is_fine(made), read))
     return made
+
+
+def _time(text: Column) -> Column:
+    """The timestamp in a text; one that names no zone is in UTC, whatever the zone of the session is."""
+    from pyspark.sql import functions as sf
+
+    plain = sf.trim(text)
+    zoned = plain
+    for form, rest in REST.items():
+        zoned = sf.when(plain.rlike(form), sf.concat(plain, sf.lit(rest))).otherwise(zoned)
+    return sf.try_to_timestamp(zoned)
 
 
 def _with_bytes(frame: DataFrame) -> DataFrame:
