@@ -7,10 +7,10 @@ SNIPPETS = tests/docs
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help venv setup compiled demo test check bench fuzz crash mutation clean
+.PHONY: help venv setup compiled demo test check bench bench-pipeline fuzz crash mutation clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
 venv:
 	@scripts/setup.sh
@@ -36,6 +36,9 @@ check: venv  ## lint, formatting, types, import rules, the snippets of the docs
 
 bench: venv  ## measure, and print the numbers the docs quote
 	@$(BIN)/pointsman bench $(ARGS)
+
+bench-pipeline: compiled  ## measure the pipeline beside jobs written by hand for Spark
+	@$(BIN)/python -m benchmarks.pipeline $(ARGS)
 
 fuzz: venv  ## look for inputs on which two implementations disagree
 	$(BIN)/python -m tests.fuzz $(ARGS)

@@ -110,10 +110,10 @@ def test_two_queries_that_deliver_do_not_share_a_folder(tmp_path: Path, spark: S
     deliver(made, table, tmp_path / "out", query="first")
 
 
-def made_checkpoint(folder: Path, query: str, kept: Path, *, batches: int = 2) -> str:
+def made_checkpoint(folder: Path, query: str, kept: Path, *, count: int = 2) -> str:
     """A checkpoint of which a query has committed so many batches; gives its identity."""
     identity = identity_of(folder)
-    for batch in range(batches):
+    for batch in range(count):
         for name in ("offsets", "commits"):
             path = folder / query / name / str(batch)
             path.parent.mkdir(parents=True, exist_ok=True)
