@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pointsman.errors import InputError, MissingExtraError
 from pointsman.pipeline.columns import (
     PROBLEM,
+    TYPE,
     MessageColumns,
     find,
     is_fine,
@@ -41,7 +42,7 @@ DELIVERED, QUARANTINED, UNROUTED = "delivered", "quarantined", "unrouted"
 OF_DELIVERIES = ("strategy", "destination", "instead_of", "probe", "waits", "delivery_id")
 """Columns that only deliveries have something in."""
 ORIGINAL, ROUTES = "original_subject", "routes"
-MADE, CODE, PLACE, NAMED = "pointsman_made", "pointsman_code", "pointsman_place", "pointsman_named"
+MADE, CODE, PLACE = "pointsman_made", "pointsman_code", "pointsman_place"
 """``PLACE`` counts the codes of a message."""
 TO = "pointsman_to"
 """What a row of subscriptions delivers: the owner, the destination, how many matched and which."""
@@ -306,20 +307,18 @@ class Coded(NamedTuple):
         rows, codes = self
         fields = ["route", "strategy", "destination"]
         fields += ["instead_of", "probe", "waits"] if codes.is_guarded else []
-        names = _literal(codes, tuple(fields), problems=bool(codes.stuck))
-        named = rows.withColumn(NAMED, sf.get(names, rows[CODE]))
-        changed: dict[str, Column] = {name: named[NAMED][name] for name in fields}
+        changed: dict[str, Column] = {name: _name(codes, name, rows[CODE]) for name in fields}
         for name in ("probe", "waits"):
             if name in changed:
                 changed[name] = sf.coalesce(changed[name], sf.lit(False))
         if codes.stuck:
-            changed[PROBLEM] = sf.coalesce(named[PROBLEM], named[NAMED]["problem"])
+            changed[PROBLEM] = sf.coalesce(rows[PROBLEM], _name(codes, "problem", rows[CODE]))
         if TO in rows.columns:
             to = rows[TO]
             changed["route"] = sf.coalesce(changed["route"], sf.concat(sf.lit(SUBSCRIPTIONS), to["owner"]))
             changed["destination"] = sf.coalesce(changed["destination"], to["destination"])
             changed |= {name: to[name] for name in OF_SUBSCRIPTIONS}
-        known = named.withColumns(changed).drop(NAMED, CODE, PLACE, TO)
+        known = rows.withColumns(changed).drop(CODE, PLACE, TO)
         outcome: Column = (
             sf.when(known[PROBLEM].isNotNull(), QUARANTINED)
             .when(known["route"].isNull(), UNROUTED)
@@ -406,19 +405,15 @@ def _coded(
     return Coded(rows.drop(MADE, ROUTES), codes)
 
 
-def _literal(codes: Codes, fields: tuple[str, ...], *, problems: bool) -> Column:
-    """What all codes stand for, as one array that Spark makes a constant of."""
+def _name(codes: Codes, field: str, code: Column) -> Column:
+    """A field of what the code stands for, from an array that Spark makes a constant of."""
     from pyspark.sql import functions as sf
 
-    rows = []
-    for code in codes.names:
-        row = {name: getattr(code, name) for name in fields}
-        if problems:
-            row["problem"] = None if code.problem is None else code.problem._asdict()
-        rows.append(row)
-    kinds = [f"{name}:{'boolean' if name in ('probe', 'waits') else 'string'}" for name in fields]
-    kinds += ["problem:struct<stage:string,code:string,reason:string>"] if problems else []
-    return sf.from_json(sf.lit(json.dumps(rows, ensure_ascii=False)), f"array<struct<{','.join(kinds)}>>")
+    values = [getattr(each, field) for each in codes.names]
+    if field == "problem":
+        values = [None if each is None else each._asdict() for each in values]
+    kind = {"problem": TYPE, "probe": "boolean", "waits": "boolean"}.get(field, "string")
+    return sf.get(sf.from_json(sf.lit(json.dumps(values, ensure_ascii=False)), f"array<{kind}>"), code)
 
 
 def _refuse_stream(base: DataFrame, part: RoutingTable) -> None:
