@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pointsman.errors import InputError
-from pointsman.pipeline import whole_file
+from pointsman.pipeline.spark import files
 from pointsman.pipeline.state.batches import KEPT, begin, load, record, recorded
 from pointsman.routing.balance_state import BalanceState
 from pointsman.routing.breaker import BreakerState, Phase
@@ -109,7 +109,7 @@ def test_a_crash_before_the_file_is_in_its_place_leaves_the_one_before(
         raise OSError(f"no room for {descriptor}")
 
     with monkeypatch.context() as patch:
-        patch.setattr(whole_file.os, "fsync", crash)
+        patch.setattr(files.os, "fsync", crash)
         with pytest.raises(OSError, match="no room"):
             record(tmp_path, 1, state_of(2), {})
     assert dict(load(tmp_path, 2)) == dict(state_of(1))

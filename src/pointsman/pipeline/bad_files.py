@@ -16,7 +16,7 @@ from pointsman.errors import InputError
 from pointsman.pipeline.columns import PROBLEM, TYPE
 from pointsman.pipeline.json_lines import STAGE, local_path
 from pointsman.pipeline.spark.errors import origin_of, spark_errors
-from pointsman.pipeline.whole_file import write_whole
+from pointsman.pipeline.spark.files import write_whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 from pointsman.errors import InputError, PointsmanError
 from pointsman.pipeline.destinations.choice import COMMANDS
+from pointsman.pipeline.spark.files import PRIVATE, write_whole
 from pointsman.pipeline.state import batches
-from pointsman.pipeline.whole_file import PRIVATE, write_whole
 from pointsman.table import document
 from pointsman.table.routing_table import RoutingTable
 

@@ -1,18 +1,26 @@
 """Folders of any file system that Spark can reach: looked at, renamed and removed.
 
 A classic session has Hadoop's file systems; on Spark Connect, which has none, those of pyarrow are used, with the paths
-as this process sees them.
+as this process sees them. What the driver keeps for itself is in files of its own machine (``write_whole``).
 """
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
+from pointsman.broker.destinations.durable import make_folder, sync_folder
 from pointsman.pipeline.spark.kind import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+DRAFT = ".draft"
+"""Ends the names of files that are being written; a crash may leave one."""
+PRIVATE = 0o600
 
 
 def files_of(spark: SparkSession) -> Files:
@@ -142,3 +150,23 @@ def _arrow(path: str) -> tuple[Any, str]:
     # Hadoop names its file system for S3 ``s3a``.
     found, place = FileSystem.from_uri(path.replace("s3a://", "s3://", 1))
     return found, place
+
+
+def write_whole(path: Path, data: bytes, mode: int = PRIVATE) -> None:
+    """Writes a file in the place of what is there, on disk when this returns; its folder is made.
+
+    It is written under a new name that nobody can foresee, and renamed: a link at the path is replaced, not followed.
+    Raises ``OSError``; then what was there before is still there.
+    """
+    make_folder(path.parent)
+    with NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.stem}.", suffix=DRAFT, delete=False) as draft:
+        try:
+            os.fchmod(draft.fileno(), mode)
+            draft.write(data)
+            draft.flush()
+            os.fsync(draft.fileno())
+            Path(draft.name).replace(path)
+        except BaseException:
+            Path(draft.name).unlink(missing_ok=True)
+            raise
+    sync_folder(path.parent)

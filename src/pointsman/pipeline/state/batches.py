@@ -20,7 +20,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from pointsman.errors import InputError
-from pointsman.pipeline.whole_file import DRAFT, write_whole
+from pointsman.pipeline.spark.files import DRAFT, write_whole
 from pointsman.routing.plain import Fields, as_row, as_text, bad_state, is_plain
 from pointsman.table.state import State
 

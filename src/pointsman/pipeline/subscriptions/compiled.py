@@ -12,10 +12,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pointsman.errors import InputError, MissingExtraError, PatternError, PointsmanError
+from pointsman.pipeline.spark.files import PRIVATE, write_whole
 from pointsman.pipeline.spark.kind import folder_to_ship_from, ship
 from pointsman.pipeline.subscriptions.frame import ID, Weighed, chosen, shard_of_pattern, weigh
 from pointsman.pipeline.subscriptions.lists import warmed
-from pointsman.pipeline.whole_file import PRIVATE, write_whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
