@@ -1,7 +1,7 @@
 """The two kinds of session, classic and Spark Connect, and what differs between them.
 
-A session of Spark Connect talks to a server and has no Java of its own: no ``SparkContext`` and no Hadoop. Nothing
-outside this file, ``files`` and ``lock`` asks for either.
+A session of Spark Connect talks to a server and has no Java of its own: no ``SparkContext`` and no Hadoop. Nothing in
+the pipeline but this file, ``files`` and ``lock`` asks for either.
 """
 
 from __future__ import annotations
