@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pointsman.cli.output import AsJson, show_json
+from pointsman.cli.spark_log import spark_log
 from pointsman.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -83,15 +84,8 @@ def _session(log: Path) -> SparkSession:
     from pointsman.pipeline import local_session
     from pointsman.pipeline.spark.session import QUICK_START
 
-    sys.stderr.flush()
-    before = os.dup(2)
-    with log.open("wb") as file:
-        os.dup2(file.fileno(), 2)
-        try:
-            return local_session("pointsman demo", **QUICK_START, **BRIEF)
-        finally:
-            os.dup2(before, 2)
-            os.close(before)
+    with spark_log(log):
+        return local_session("pointsman demo", **QUICK_START, **BRIEF)
 
 
 @contextmanager

@@ -10,8 +10,8 @@ import typer
 
 from pointsman import _version
 from pointsman.cli.commands import Commands
-from pointsman.cli.last_word import errors_one_at_a_time, show_last
 from pointsman.cli.output import show_error
+from pointsman.cli.spark_log import error_stream
 from pointsman.errors import InputError, PointsmanError
 
 app = typer.Typer(
@@ -44,7 +44,6 @@ def _options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and ends the process: 0 done, 1 the answer is no, 2 bad input, 130 interrupted."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    errors_one_at_a_time()
     sys.exit(_run(given))
 
 
@@ -53,8 +52,7 @@ def _run(arguments: list[str]) -> int:
     try:
         result = app(arguments, prog_name="pointsman", standalone_mode=False)
     except PointsmanError as error:
-        show = show_last if error.code == "java-ended" else show_error
-        show(error, as_json=as_json)
+        show_error(error, as_json=as_json, file=error_stream())
         return 2
     except typer.Abort:
         return 130

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pointsman.cli.output import AsJson
+from pointsman.cli.spark_log import spark_log
 
 if TYPE_CHECKING:
     from pointsman.pipeline.counts import Totals
@@ -42,7 +43,7 @@ def run(
     if trigger is not None:
         changes["trigger"] = _trigger(trigger)
     file.written = file.written.model_copy(update=changes)
-    with _telling(json) as (tell, watch):
+    with spark_log(), _telling(json) as (tell, watch):
         totals = run_pipeline(file, tell, master=master, watch=watch)
     _show(totals, json)
     return 0 if not totals.dead else 1

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pointsman.cli.spark_log import error_stream, spark_log
 from pointsman.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ Options = Annotated[
 ]
 Master = Annotated[str, typer.Option("--master", metavar="URL", help="Where Spark runs; on this machine by default.")]
 LOCAL = "local[*]"
+MORE_MEMORY = "If it ran out of memory, run it where there is more"
 
 
 def read_options(given: list[str] | None) -> dict[str, str]:
@@ -39,19 +39,15 @@ def read_options(given: list[str] | None) -> dict[str, str]:
 def session(name: str, master: str, **config: object) -> Iterator[SparkSession]:
     """A session of Spark that ends with the block, unless this process had one before. Raises as ``local_session``."""
     from pointsman.pipeline import local_session
-    from pointsman.pipeline.spark.kind import is_connect
+    from pointsman.pipeline.spark.errors import while_java_lives
 
     if _running():
         yield local_session(name, master, **config)
         return
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    with spark_log(), while_java_lives(MORE_MEMORY):
         with doing("Starting Spark …"):
             spark = local_session(name, master, **config)
         try:
-            # What goes wrong is told in one sentence, and not in pages of Java as well.
-            if not is_connect(spark):
-                spark.sparkContext.setLogLevel("FATAL")
             yield spark
         finally:
             spark.stop()
@@ -68,10 +64,11 @@ def _running() -> bool:
 @contextmanager
 def doing(what: str) -> Iterator[None]:
     """Shows on the standard error stream what is going on, as long as it does, if that is a terminal."""
-    if not sys.stderr.isatty():
+    stream = error_stream()
+    if not stream.isatty():
         yield
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(what):
+    with Console(file=stream).status(what):
         yield

@@ -23,7 +23,7 @@ from pointsman.pipeline.formats import stream_messages
 from pointsman.pipeline.json_lines import local_path, stream_texts
 from pointsman.pipeline.queue_source import register
 from pointsman.pipeline.shared_folder import check_shared
-from pointsman.pipeline.spark.errors import spark_errors
+from pointsman.pipeline.spark.errors import spark_errors, while_java_lives
 from pointsman.pipeline.spark.files import files_of
 from pointsman.pipeline.spark.kind import refuse_connect
 from pointsman.pipeline.spark.lock import alone
@@ -81,7 +81,7 @@ def run(
     with _stopping() as stop:
         session = spark or _session(pipeline, master)
         try:
-            with _while_java_lives():
+            with while_java_lives(MORE_MEMORY):
                 refuse_connect(session, "a pipeline file", WHY_CLASSIC)
                 register(session)
                 check_shared(session, pipeline.at(written.out), str(checkpoint))
@@ -106,7 +106,7 @@ def run(
                 raise
         finally:
             if spark is None:
-                with suppress(InputError), _while_java_lives():
+                with suppress(InputError), while_java_lives(MORE_MEMORY):
                     session.stop()
     return totals
 
@@ -128,19 +128,6 @@ def _session(pipeline: PipelineFile, master: str | None) -> SparkSession:
     finally:
         signal.signal(signal.SIGTERM, before)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-
-@contextmanager
-def _while_java_lives() -> Iterator[None]:
-    """What is raised when Spark's Java cannot be reached any more becomes ``InputError`` (``java-ended``)."""
-    from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
-
-    try:
-        yield
-    except (Py4JError, ConnectionError) as error:
-        if isinstance(error, Py4JJavaError):
-            raise
-        raise InputError("java-ended", f"Spark's Java process ended ({type(error).__name__}). {MORE_MEMORY}") from error
 
 
 def _start(

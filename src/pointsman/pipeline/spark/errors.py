@@ -30,6 +30,19 @@ def spark_errors(place: str) -> Iterator[None]:
         raise InputError("spark-failed", _first_line(str(error.java_exception.toString())), file=place) from error
 
 
+@contextmanager
+def while_java_lives(hint: str) -> Iterator[None]:
+    """Turns what is raised when Spark's Java process has ended into ``InputError`` (``java-ended``), with this hint."""
+    from py4j.protocol import Py4JError, Py4JJavaError
+
+    try:
+        yield
+    except (Py4JError, ConnectionError) as error:
+        if isinstance(error, Py4JJavaError):
+            raise
+        raise InputError("java-ended", f"Spark's Java process ended ({type(error).__name__}). {hint}.") from error
+
+
 def origin_of(error: BaseException) -> str:
     """What the first of all causes says, where Java names them, without the name of its package; in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Mapping
@@ -25,21 +26,36 @@ SMALLEST_HEAP, LARGEST_HEAP = 1024, 8192
 """In MB."""
 
 
-def on_this_machine() -> dict[str, str]:
-    """Settings for a session whose tasks run here; on a cluster they are for its ``spark-defaults.conf`` to say."""
-    heap = heap_size()
+def on_this_machine(heap: str = "") -> dict[str, str]:
+    """Settings for a session whose tasks run here; on a cluster they are for its ``spark-defaults.conf`` to say.
+
+    ``heap`` is Java's heap, as ``spark.driver.memory`` has it; without it, ``heap_size``.
+    """
+    heap = heap or f"{heap_size()}m"
     return {
         "spark.ui.enabled": "false",
         # A task for each core is plenty on one machine; Spark's 200 would be mostly empty.
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
-        HEAP: f"{heap}m",
+        HEAP: heap,
         # A row group of Parquet is in memory as a whole while it is read, and another while it is written. Outside of
         # the heap, what was read and what is sorted do not crowd it out; Spark writes to disk what finds no room there.
         "spark.memory.offHeap.enabled": "true",
-        "spark.memory.offHeap.size": f"{heap // 2}m",
+        "spark.memory.offHeap.size": f"{megabytes(heap) // 2}m",
         "spark.sql.columnVector.offheap.enabled": "true",
         "spark.hadoop.parquet.block.size": str(32 << 20),
+        # It reads a column of a row group into one piece of memory, for which a heap may have no room in one place.
+        "spark.hadoop.parquet.hadoop.vectored.io.enabled": "false",
     }
+
+
+def megabytes(size: str) -> int:
+    """A size as Spark reads one, in MB; 0 if Spark refuses it.
+
+    >>> megabytes("1g"), megabytes("512"), megabytes("2048k"), megabytes("much")
+    (1024, 512, 2, 0)
+    """
+    found = re.fullmatch(r"(\d+)([kmgt]?)b?", size.strip().lower())
+    return 0 if found is None else (int(found[1]) << {"k": 10, "g": 30, "t": 40}.get(found[2], 20)) >> 20
 
 
 def heap_size() -> int:
@@ -146,7 +162,7 @@ def local_session(name: str = "pointsman", master: str = ANYWHERE, **config: obj
         os.environ.update(python_variables(master, config, os.environ, sys.executable))
         if is_local(master):
             os.environ["PYSPARK_PYTHON"] = quiet_python(sys.executable)
-        settings = {**SETTINGS, **(on_this_machine() if is_local(master) else {})}
+        settings = {**SETTINGS, **(on_this_machine(str(config.get(HEAP) or "")) if is_local(master) else {})}
     if not is_submitted(os.environ) or master != ANYWHERE:
         builder = builder.master(master)
     for key, value in {**settings, **config}.items():
