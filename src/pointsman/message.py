@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pointsman._util import json_text
+from pointsman._util.time import format_timestamp, parse_timestamp, with_fixed_offset
 from pointsman.errors import MessageError
-from pointsman.text import json_text
-from pointsman.text.timestamp import format_timestamp, parse_timestamp, with_fixed_offset
 
 if TYPE_CHECKING:
     from cloudevents.core.v1.event import CloudEvent

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pointsman.table.coverage import Coverage
     from pointsman.table.decision import Decision
+    from pointsman.table.tools.coverage import Coverage
 
 DATA = "pointsman_coverage"
 """Under which a process of pytest-xdist hands over what it counted."""
@@ -63,9 +63,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _load(table: str, environment: str | None) -> Coverage:
-    from pointsman.table.coverage import Coverage
-    from pointsman.table.places import places_in
+    from pointsman.table.loading.document import places_in
     from pointsman.table.routing_table import RoutingTable
+    from pointsman.table.tools.coverage import Coverage
 
     return Coverage(RoutingTable.load(table, environment), places_in(Path(table), "translations", environment))
 
@@ -103,7 +103,7 @@ class _Report:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         page = self.config.getoption("--pointsman-html")
         if page is not None:
-            from pointsman.table.coverage_html import write_html
+            from pointsman.table.tools.coverage import write_html
 
             Path(page).write_text(write_html(self.coverage), encoding="utf-8")
 

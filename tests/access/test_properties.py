@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pointsman.access import Access, Principal, Rule, narrow, unusable_rules
-from pointsman.access.pattern_list import PatternList, plainly_apart, sample, widest
+from pointsman.access.access import PatternList, plainly_apart, sample, widest
 from pointsman.errors import LimitError
 from pointsman.patterns import DIALECTS, Pattern, Subject
 from tests import oracle, reference

@@ -14,7 +14,7 @@ from pointsman.broker.publishing import MOST_FOLLOWING
 from pointsman.broker.state import StoredState, write_changes
 from pointsman.errors import AccessError, RoutingError, SubjectError
 from pointsman.message import Message
-from pointsman.table.followed import SagaMove
+from pointsman.table.correlate import SagaMove
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
 from pointsman.testing import Clock, MemoryBroker

@@ -11,7 +11,7 @@ import pytest
 from pointsman import Broker, RoutingTable
 from pointsman.broker.received import Nack, Received, Reject
 from pointsman.broker.state import StoredState
-from pointsman.routing.balance_state import BalanceState
+from pointsman.routing.balance import BalanceState
 from pointsman.table.state import Key
 from pointsman.testing import MemoryBroker
 from tests.broker.running import in_loop

@@ -12,8 +12,8 @@ from pointsman import Broker, RoutingTable
 from pointsman.broker.received import Received
 from pointsman.broker.state import StoredState
 from pointsman.errors import RoutingError
-from pointsman.routing.saga import Compensate, SendCommands
-from pointsman.routing.saga_state import SagaState
+from pointsman.routing.saga.definition import SagaState
+from pointsman.routing.saga.machine import Compensate, SendCommands
 from pointsman.table.state import Key
 from pointsman.testing import Clock, MemoryBroker
 from tests.broker.running import in_loop

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from pointsman.columns.balance import COUNTED, Stretch, after, choices, stretches, usable
 from pointsman.errors import RoutingError
-from pointsman.routing.balance import Kind, Weighted
-from pointsman.routing.balance_state import BalanceState
+from pointsman.routing.balance import BalanceState, Kind, Weighted
 
 NAMES = "abcdef"
 

@@ -18,8 +18,8 @@ from pointsman.columns.files import route_files
 from pointsman.columns.message_files import read_files
 from pointsman.columns.row_files import Folder, escaped, json_lines
 from pointsman.errors import InputError
-from pointsman.table.message_lines import MAXIMUM_LINE
 from pointsman.table.routing_table import RoutingTable
+from pointsman.table.tools.messages_file import MAXIMUM_LINE
 
 TABLE = RoutingTable.parse("""
 routes:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from pointsman.columns import receive as module
 from pointsman.columns.receive import AT_ONCE, SCHEMA, STAGE, defined, receive
-from pointsman.table.message_lines import NO_NAMES, TOO_LONG, read_received
+from pointsman.table.tools.messages_file import NO_NAMES, TOO_LONG, read_received
 
 LINE = (
     b'{"id":"m1","subject":"orders.eu","metadata":{"region":"eu"},"body":{"amount":12.5},"time":"2026-01-01T00:00:00Z"}'

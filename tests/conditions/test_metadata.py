@@ -24,7 +24,7 @@ from pointsman.conditions import (
     read_condition,
     write_condition,
 )
-from pointsman.conditions.reading import MAX_CONDITIONS, MAX_NESTING, MAX_WILD_BYTES
+from pointsman.conditions.serialize import MAX_CONDITIONS, MAX_NESTING, MAX_WILD_BYTES
 from pointsman.errors import InputError
 from pointsman.message import Message
 from tests.conditions.strategies import numbers, operators, texts

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from pointsman.conditions import Predicate, scan, scan_field
+from pointsman.conditions import Predicate, sql_parser
 from pointsman.errors import PointsmanError, PredicateError
 from pointsman.message import Message
 
@@ -158,10 +158,10 @@ def test_hostile_texts_are_errors(text: str) -> None:
         " AND ".join(["id = '1'"] * 700),
         " OR ".join(["id = '1' AND TRUE"] * 400),
         "id IN (" + "0, " * 3_000 + "1)",
-        "(" * scan.MAX_DEPTH + "id = 1" + ")" * scan.MAX_DEPTH,
-        "NOT (" * (scan.MAX_DEPTH // 2) + "id = 1" + ")" * (scan.MAX_DEPTH // 2),
-        "TRUE AND (" * scan.MAX_DEPTH + "id = 1" + ")" * scan.MAX_DEPTH,
-        "body" + "[0]" * scan_field.MAX_STEPS + " IS NULL",
+        "(" * sql_parser.MAX_DEPTH + "id = 1" + ")" * sql_parser.MAX_DEPTH,
+        "NOT (" * (sql_parser.MAX_DEPTH // 2) + "id = 1" + ")" * (sql_parser.MAX_DEPTH // 2),
+        "TRUE AND (" * sql_parser.MAX_DEPTH + "id = 1" + ")" * sql_parser.MAX_DEPTH,
+        "body" + "[0]" * sql_parser.MAX_STEPS + " IS NULL",
         " AND ".join(["NOT (NOT TRUE)"] * 50),
     ],
     ids=lambda text: text[:12],

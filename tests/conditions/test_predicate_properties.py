@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pointsman.conditions import Predicate, can_hold
-from pointsman.conditions.like import compile_like, with_backslashes
-from pointsman.conditions.values import boolean_of, number_of
+from pointsman.conditions.compiler import boolean_of, compile_like, number_of, with_backslashes
 from pointsman.errors import PredicateError
 from pointsman.message import Message
 from tests.conditions import reference

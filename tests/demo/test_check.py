@@ -13,9 +13,9 @@ from pointsman.demo.check import SampleRun, check, differences, sample
 from pointsman.demo.counts import Followed, SagaStep, Tale
 from pointsman.demo.folder import DemoFolder
 from pointsman.demo.written import Written
-from pointsman.routing.saga_definition import SagaDefinition
-from pointsman.table.message_lines import Received, read_received
+from pointsman.routing.saga.definition import SagaDefinition
 from pointsman.table.routing_table import RoutingTable
+from pointsman.table.tools.messages_file import Received, read_received
 from tests.demo.conftest import Hour, run_over
 
 

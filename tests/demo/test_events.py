@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pointsman._util.time import parse_timestamp
 from pointsman.demo.catalogue import HOUR_START
 from pointsman.demo.events import FILES, ORDERS, make_events
 from pointsman.errors import InputError, SubjectError
 from pointsman.patterns import Subject
-from pointsman.text.timestamp import parse_timestamp
 from tests.demo.conftest import Hour
 
 

@@ -10,9 +10,9 @@ import pytest
 from pointsman.broker.destinations.make import make_sink
 from pointsman.demo import ENVIRONMENT, TABLE
 from pointsman.table.check import check_file
-from pointsman.table.expectations import run_expectations
-from pointsman.table.model import BalanceName, StrategyName
+from pointsman.table.loading.schema import BalanceName, StrategyName
 from pointsman.table.routing_table import RoutingTable
+from pointsman.table.tools.expectations import run_expectations
 
 
 @pytest.mark.parametrize("environment", [None, ENVIRONMENT, "development"])

@@ -10,7 +10,7 @@ import pytest
 from pointsman.bench.timing import microseconds
 from pointsman.errors import LimitError, PatternError, SubjectError
 from pointsman.patterns import Pattern, Subject, evaluation_order, find_dialect
-from pointsman.patterns.foreign import find_foreign_wildcard
+from pointsman.patterns.dialect import find_foreign_wildcard
 
 
 def test_a_pattern_takes_a_subject_of_its_dialect_or_a_text() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pointsman.errors import PointsmanError, SubjectError, TemplateError
 from pointsman.patterns import Pattern, Subject, Template
-from pointsman.patterns import functions as f
+from pointsman.patterns import template as f
 from tests.patterns.strategies import NAMES, patterns, subjects
 
 

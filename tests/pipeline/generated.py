@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pointsman.errors import PatternError, TemplateError
 from pointsman.patterns import DIALECTS, Pattern, Template
-from pointsman.patterns.template_reader import numbered
+from pointsman.patterns.template import numbered
 
 NAMES = ["a", "b", "A", "é", "a-b", "$s", "\U0001d4b3"]
 PARTS = {"nats": ["*", "a*"], "amqp": ["*", "#", "", "a b"], "zato": ["*", "**", "a*", "*b"], "mqtt": ["+", "", "a b"]}

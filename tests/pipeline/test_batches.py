@@ -10,7 +10,7 @@ import pytest
 from pointsman.errors import InputError
 from pointsman.pipeline.spark import files
 from pointsman.pipeline.state.batches import KEPT, begin, load, record, recorded
-from pointsman.routing.balance_state import BalanceState
+from pointsman.routing.balance import BalanceState
 from pointsman.routing.breaker import BreakerState, Phase
 from pointsman.table.state import Key, State
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from pointsman.table.message_lines import read_messages
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
+from pointsman.table.tools.messages_file import read_messages
 from tests.pipeline.cluster import Cluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("cluster")]

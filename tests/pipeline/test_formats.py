@@ -22,7 +22,7 @@ from pointsman.pipeline import json_lines
 from pointsman.pipeline.formats import format_of, read_archive, read_messages, stream_messages, write_frame
 from pointsman.pipeline.json_lines import PLACE
 from pointsman.store.queue import Queue
-from pointsman.table.message_lines import TOO_LONG, read_line
+from pointsman.table.tools.messages_file import TOO_LONG, read_line
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 

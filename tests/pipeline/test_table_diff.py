@@ -16,9 +16,9 @@ from pointsman.cli.main import main
 from pointsman.errors import InputError, TableError, TemplateError
 from pointsman.pipeline.formats import read_archive
 from pointsman.pipeline.table_diff import diff_archive
-from pointsman.table.diff_messages import MessageDiff
-from pointsman.table.message_lines import read_messages
 from pointsman.table.routing_table import RoutingTable
+from pointsman.table.tools.message_diff import MessageDiff
+from pointsman.table.tools.messages_file import read_messages
 from tests.pipeline.tables import plain_table, route_of, sent_to
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]

@@ -12,9 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pointsman.errors import RoutingError
-from pointsman.routing.balance import Kind, Weighted, choose, finished
-from pointsman.routing.balance_state import BalanceState
-from pointsman.routing.sticky import score, stick
+from pointsman.routing.balance import BalanceState, Kind, Weighted, choose, finished, score, stick
 
 NAMES = st.lists(st.text(max_size=4), min_size=1, max_size=6, unique=True)
 

@@ -13,6 +13,7 @@ from pointsman.routing.gather import (
     Drop,
     Gathered,
     GatherSettings,
+    GatherState,
     Outcome,
     Reason,
     answer,
@@ -20,7 +21,6 @@ from pointsman.routing.gather import (
     expire,
     scatter,
 )
-from pointsman.routing.gather_state import GatherState
 
 SUPPLIERS = ("supplier-1", "supplier-2", "supplier-3", "supplier-4")
 

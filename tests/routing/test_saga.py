@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pointsman.errors import InputError, RoutingError, SubjectError
-from pointsman.routing.saga import (
+from pointsman.routing.saga.definition import Command, SagaDefinition, SagaState
+from pointsman.routing.saga.machine import (
     Compensate,
     Complete,
     SagaEvent,
@@ -20,9 +21,7 @@ from pointsman.routing.saga import (
     is_finished,
     is_forgettable,
 )
-from pointsman.routing.saga_definition import Command, SagaDefinition
-from pointsman.routing.saga_reader import definition_from_data
-from pointsman.routing.saga_state import SagaState
+from pointsman.routing.saga.reader import definition_from_data
 
 STEPS: dict[str, Any] = {
     "name": "steps",

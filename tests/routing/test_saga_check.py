@@ -7,16 +7,16 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pointsman.routing.saga import SagaEvent, expire, handle, is_finished
-from pointsman.routing.saga_check import (
+from pointsman.routing.saga.definition import SagaDefinition
+from pointsman.routing.saga.lint import (
     ShadowedEdge,
     inescapable_states,
     shadowed_edges,
     unreachable_states,
     untimed_states,
 )
-from pointsman.routing.saga_definition import SagaDefinition
-from pointsman.routing.saga_reader import read_definition
+from pointsman.routing.saga.machine import SagaEvent, expire, handle, is_finished
+from pointsman.routing.saga.reader import read_definition
 
 NAMES = ["a", "b", "c", "d", "e"]
 SUBJECTS = ["x.1", "x.2", "x.other", "y"]

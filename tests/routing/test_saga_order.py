@@ -7,7 +7,9 @@ import re
 import pytest
 
 from pointsman.errors import RoutingError
-from pointsman.routing.saga import (
+from pointsman.routing.saga.definition import Command, SagaState
+from pointsman.routing.saga.lint import inescapable_states, shadowed_edges, unreachable_states, untimed_states
+from pointsman.routing.saga.machine import (
     Action,
     Compensate,
     Complete,
@@ -18,10 +20,7 @@ from pointsman.routing.saga import (
     handle,
     is_finished,
 )
-from pointsman.routing.saga_check import inescapable_states, shadowed_edges, unreachable_states, untimed_states
-from pointsman.routing.saga_definition import Command
-from pointsman.routing.saga_reader import definition_from_data
-from pointsman.routing.saga_state import SagaState
+from pointsman.routing.saga.reader import definition_from_data
 from tests.routing import order_saga as order
 
 SAGA = definition_from_data(order.ORDER)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from pointsman.errors import InputError
 from pointsman.patterns import Pattern
-from pointsman.routing.saga_definition import Command, Scope
-from pointsman.routing.saga_reader import definition_from_data, read_definition
+from pointsman.routing.saga.definition import Command, Scope
+from pointsman.routing.saga.reader import definition_from_data, read_definition
 from tests.routing.order_saga import ORDER
 
 SMALL: dict[str, Any] = {

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from pointsman import Message, Pattern, SubjectIndex
 from pointsman.errors import InputError
-from pointsman.routing import content, direct, pattern, priority
-from pointsman.routing.selection import Selection
+from pointsman.routing import strategies
+from pointsman.routing.strategies import Selection
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,15 @@ def reasons(selection: Selection[Route]) -> dict[str, str]:
 def test_direct_routing_maps_an_exact_subject_to_one_handler() -> None:
     """The two of the diagram, and none for another subject."""
     routes = table(("graph.events.node_added", "handler-a"), ("graph.events.edge_added", "handler-b"))
-    assert names(direct.select(routes.match("graph.events.node_added"))) == ["handler-a"]
-    assert names(direct.select(routes.match("graph.events.edge_added"))) == ["handler-b"]
-    assert direct.select(routes.match("graph.events.node_removed")) == Selection(())
+    assert names(strategies.select_direct(routes.match("graph.events.node_added"))) == ["handler-a"]
+    assert names(strategies.select_direct(routes.match("graph.events.edge_added"))) == ["handler-b"]
+    assert strategies.select_direct(routes.match("graph.events.node_removed")) == Selection(())
 
 
 def test_direct_routing_takes_the_first_of_two_for_one_subject() -> None:
     """The other is told which one."""
     routes = table(("a.b", "first"), ("a.b", "second"), ("a.b", "third"))
-    selection = direct.select(routes.match("a.b"))
+    selection = strategies.select_direct(routes.match("a.b"))
     assert names(selection) == ["first"]
     reason = "'first' has the same subject and comes first in the table"
     assert reasons(selection) == {"second": reason, "third": reason}
@@ -64,10 +64,10 @@ def test_direct_routing_takes_the_first_of_two_for_one_subject() -> None:
 
 def test_direct_routing_is_an_exact_match_only() -> None:
     """A pattern with a wildcard is refused for it; a sign inside a token is a name."""
-    direct.check_direct(Pattern("graph.events.node*"))
+    strategies.check_direct(Pattern("graph.events.node*"))
     for text in ("graph.events.*", "graph.>"):
         with pytest.raises(InputError, match="has a wildcard") as caught:
-            direct.check_direct(Pattern(text))
+            strategies.check_direct(Pattern(text))
         assert (caught.value.code, caught.value.text) == ("not-exact", text)
 
 
@@ -79,11 +79,11 @@ def test_pattern_based_routing_reaches_every_matching_handler() -> None:
         ("*.events.>", "event-logger"),
         ("graph.events.*", "handler-c"),
     )
-    selection = pattern.select(routes.match("graph.events.node_added"))
+    selection = strategies.select_all(routes.match("graph.events.node_added"))
     assert names(selection) == ["handler-a", "handler-b", "event-logger", "handler-c"]
     assert selection.rejected == ()
-    assert names(pattern.select(routes.match("workflow.events.execution.completed"))) == ["event-logger"]
-    assert pattern.select(routes.match("graph.commands.add")) == Selection(())
+    assert names(strategies.select_all(routes.match("workflow.events.execution.completed"))) == ["event-logger"]
+    assert strategies.select_all(routes.match("graph.commands.add")) == Selection(())
 
 
 @pytest.mark.parametrize(
@@ -102,25 +102,25 @@ def test_priority_based_routing_evaluates_in_order(subject: str, handler: str) -
         ("graph.events.*.*", "normal-handler", 5),
         ("graph.events.critical.*", "critical-handler", 10),
     )
-    assert names(priority.select(routes.match(subject))) == [handler]
+    assert names(strategies.select_by_priority(routes.match(subject))) == [handler]
 
 
 def test_priority_based_routing_explains_why_not_the_others() -> None:
     """A lower priority, or a later place in the table."""
     routes = table(("graph.>", "fallback", 1), ("graph.events.*", "normal", 5), ("*.events.*", "other", 5))
-    selection = priority.select(routes.match("graph.events.x"))
+    selection = strategies.select_by_priority(routes.match("graph.events.x"))
     assert names(selection) == ["normal"]
     assert reasons(selection) == {
         "other": "'normal' has the same priority and comes first in the table",
         "fallback": "its priority 1 is lower than the 5 of 'normal'",
     }
-    assert priority.select([]) == Selection(())
+    assert strategies.select_by_priority([]) == Selection(())
 
 
 def test_testing_routing_router_priority() -> None:
     """'More specific pattern with higher priority wins'."""
     routes = table(("graph.>", "low_handler", 1), ("graph.events.>", "high_handler", 2))
-    assert names(priority.select(routes.match("graph.events.structure.node_added"))) == ["high_handler"]
+    assert names(strategies.select_by_priority(routes.match("graph.events.structure.node_added"))) == ["high_handler"]
 
 
 def amount(holds: Callable[[float], bool]) -> Callable[[Message], bool]:
@@ -138,7 +138,7 @@ def test_content_based_example_check_amount(value: float, handler: str) -> None:
         (Route("standard-handler", position=1), amount(lambda amount: amount <= 1000)),
     ]
     message = Message("orders.created", json.dumps({"amount": value}).encode())
-    assert names(content.select(rules, message)) == [handler]
+    assert names(strategies.select_by_content(rules, message)) == [handler]
 
 
 def test_content_based_routing_takes_the_first_that_holds_and_asks_no_further() -> None:
@@ -157,7 +157,7 @@ def test_content_based_routing_takes_the_first_that_holds_and_asks_no_further() 
         (Route("first", 0, 0), predicate("first", False)),
         (Route("second", 0, 1), predicate("second", True)),
     ]
-    selection = content.select(rules, None)
+    selection = strategies.select_by_content(rules, None)
     assert names(selection) == ["second"]
     assert asked == ["first", "second"]
     assert reasons(selection) == {
@@ -168,7 +168,7 @@ def test_content_based_routing_takes_the_first_that_holds_and_asks_no_further() 
 
 def test_content_based_routing_chooses_nothing_when_nothing_holds() -> None:
     """``None`` of the document; every route is told why."""
-    selection = content.select([(Route("a"), lambda _: False)], None)
+    selection = strategies.select_by_content([(Route("a"), lambda _: False)], None)
     assert (names(selection), list(reasons(selection))) == ([], ["a"])
 
 
@@ -180,10 +180,12 @@ ROUTES = st.lists(st.integers(-3, 3), max_size=8).map(
 def by_content(routes: list[Route]) -> Selection[Route]:
     """Those of an even priority hold."""
     rules: list[tuple[Route, Any]] = [(route, lambda _, each=route: each.priority % 2 == 0) for route in routes]
-    return content.select(rules, None)
+    return strategies.select_by_content(rules, None)
 
 
-@pytest.mark.parametrize("select", [direct.select, pattern.select, priority.select, by_content])
+@pytest.mark.parametrize(
+    "select", [strategies.select_direct, strategies.select_all, strategies.select_by_priority, by_content]
+)
 @given(ROUTES, st.randoms())
 def test_a_selection_accounts_for_every_candidate_in_whatever_order_they_come(
     select: Callable[[list[Route]], Selection[Route]], routes: list[Route], random: Random

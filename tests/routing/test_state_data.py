@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pointsman.errors import InputError
-from pointsman.routing.balance_state import BalanceState
+from pointsman.routing.balance import BalanceState
 from pointsman.routing.breaker import BreakerState, Phase
-from pointsman.routing.gather_state import GatherState
-from pointsman.routing.plain import is_plain
-from pointsman.routing.saga_definition import Command
-from pointsman.routing.saga_state import Done, SagaState
+from pointsman.routing.gather import GatherState
+from pointsman.routing.saga.definition import Command, Done, SagaState
+from pointsman.routing.state_codec import is_plain
 
 TEXT = st.text(max_size=5)
 TIME = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**9), 10**9)

@@ -9,11 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pointsman._util import json_text
 from pointsman.subscriptions.model import WildcardSubscription
 from pointsman.subscriptions.parquet import SCHEMA
 from pointsman.subscriptions.reading import DIALECT
 from pointsman.subscriptions.writing import write_subscription
-from pointsman.text import json_text
 
 
 def write_json_lines(path: Path, subscriptions: Sequence[WildcardSubscription]) -> None:

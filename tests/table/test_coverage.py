@@ -9,10 +9,9 @@ import pytest
 from pointsman.errors import InputError
 from pointsman.message import Message
 from pointsman.routing.breaker import BreakerState, Phase
-from pointsman.table.coverage import SAMPLES, Coverage
-from pointsman.table.coverage_html import write_html
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import Key
+from pointsman.table.tools.coverage import SAMPLES, Coverage, write_html
 
 TABLE = RoutingTable.parse(
     """

@@ -17,7 +17,7 @@ from pointsman.message import Message
 from pointsman.patterns import Pattern
 from pointsman.routing import breaker
 from pointsman.routing.breaker import BreakerState
-from pointsman.table.followed import Gathering, SagaMove
+from pointsman.table.correlate import Gathering, SagaMove
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import Key, State
 from tests.routing.order_saga import ORDER

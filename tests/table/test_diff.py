@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from pointsman.message import Message
 from pointsman.patterns import Pattern
-from pointsman.table.changes import compare_patterns
-from pointsman.table.diff import diff_tables
-from pointsman.table.diff_messages import MessageDiff
 from pointsman.table.routing_table import RoutingTable
+from pointsman.table.tools.diff import compare_patterns, diff_tables
+from pointsman.table.tools.message_diff import MessageDiff
 
 
 def table(text: str) -> RoutingTable:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pointsman.table.expectations import Outcome, message_of, run_expectations
-from pointsman.table.model import Sample
+from pointsman.table.loading.schema import Sample
 from pointsman.table.routing_table import RoutingTable
+from pointsman.table.tools.expectations import Outcome, message_of, run_expectations
 
 SHOP = Path(__file__).parents[2] / "examples" / "shop.yaml"
 TABLE = """

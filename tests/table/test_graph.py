@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pointsman.errors import InputError, MissingExtraError
-from pointsman.table.graph import Graph, graph_of_table
-from pointsman.table.graph_saga import graph_of_saga
-from pointsman.table.mermaid import escape, write_flowchart, write_state_diagram
-from pointsman.table.picture import draw, lay_out
 from pointsman.table.routing_table import RoutingTable
+from pointsman.table.tools.graph import Graph, graph_of_saga, graph_of_table
+from pointsman.table.tools.image import draw, lay_out
+from pointsman.table.tools.mermaid import escape, write_flowchart, write_state_diagram
 
 SHOP = RoutingTable.load(Path(__file__).parents[2] / "examples" / "shop.yaml")
 TABLE = RoutingTable.parse(

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pointsman.errors import InputError, MessageError
-from pointsman.table import message_lines
-from pointsman.table.message_lines import read_messages, read_received
+from pointsman.table.tools import messages_file
+from pointsman.table.tools.messages_file import read_messages, read_received
 
 
 def write(folder: Path, content: str | bytes) -> Path:
@@ -63,7 +63,7 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limit is on bytes; a line of exactly that many is read."""
-    monkeypatch.setattr(message_lines, "MAXIMUM_LINE", 16)
+    monkeypatch.setattr(messages_file, "MAXIMUM_LINE", 16)
     assert len(list(read_messages(write(tmp_path, '{"subject": "a"}')))) == 1
     with pytest.raises(MessageError):
         list(read_messages(write(tmp_path, '{"subject": "ab"}')))

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pointsman.errors import TableError
-from pointsman.table.expectations import message_of
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
+from pointsman.table.tools.expectations import message_of
 
 SHOP = Path(__file__).parents[2] / "examples" / "shop.yaml"
 

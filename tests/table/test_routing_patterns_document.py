@@ -6,8 +6,8 @@ import pytest
 
 from pointsman import CompiledIndex, Message, Pattern, SubjectIndex
 from pointsman.patterns.naming import CIM
-from pointsman.table.coverage import Coverage
 from pointsman.table.routing_table import RoutingTable
+from pointsman.table.tools.coverage import Coverage
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pointsman.access.pattern_list import PatternList
-from pointsman.access.principal import Principal
-from pointsman.access.rule import OPERATIONS, Operation, Rule
-from pointsman.patterns.realizable import is_void
+from pointsman.access.access import PatternList
+from pointsman.access.rules import OPERATIONS, Operation, Principal, Rule
+from pointsman.patterns.algebra import is_void
 
 Kind = Literal["matches-nothing", "always-denied"]
 

@@ -21,7 +21,7 @@ from pointsman.broker.subscription import BrokerSubscription
 from pointsman.broker.subscriptions import BrokerSubscriptions
 from pointsman.errors import InputError, StoreError
 from pointsman.message import Message
-from pointsman.patterns.foreign import check_wildcards
+from pointsman.patterns.dialect import check_wildcards
 from pointsman.store.queue import Queue
 from pointsman.store.stored import Sizes
 from pointsman.table.routing_table import RoutingTable

@@ -8,8 +8,8 @@ from typing import Any
 from pointsman.broker.identity import derived_id
 from pointsman.message import Message
 from pointsman.routing.gather import Gathered
-from pointsman.routing.saga import Complete
-from pointsman.table.followed import SagaMove
+from pointsman.routing.saga.machine import Complete
+from pointsman.table.correlate import SagaMove
 
 RESULT_TYPE = "application/json"
 

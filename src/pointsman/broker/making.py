@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pointsman._util import json_text
 from pointsman.broker.identity import new_id
 from pointsman.broker.wildcards import check_names
 from pointsman.errors import InputError, MessageError, StoreError
@@ -14,7 +15,6 @@ from pointsman.message import Message
 from pointsman.store.draft import data_bytes
 from pointsman.store.store import Store
 from pointsman.table.routing_table import RoutingTable
-from pointsman.text import json_text
 
 Body = bytes | str | Mapping[str, Any] | Sequence[Any]
 

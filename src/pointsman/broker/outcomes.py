@@ -13,15 +13,15 @@ from pointsman.errors import PointsmanError
 from pointsman.message import Message
 from pointsman.routing import breaker, gather
 from pointsman.routing.breaker import BreakerSettings, BreakerState, Permit, Way
-from pointsman.routing.gather_state import GatherState
+from pointsman.routing.gather import GatherState
 from pointsman.store import statements
 from pointsman.store.settling import Leased
 from pointsman.store.store import Store
 from pointsman.store.stored import StoredMessage
 from pointsman.store.transaction import SECOND, Transaction
-from pointsman.table.compile import Destination
+from pointsman.table.correlate import Gathering
 from pointsman.table.decision import Decision, Delivery
-from pointsman.table.followed import Gathering
+from pointsman.table.loading.compile import Destination
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import Key, Working
 
@@ -194,7 +194,7 @@ class Outcomes:
             self._publisher.publish(transaction, reply, Order())
 
     def _gather(self, transaction: Transaction, route_name: str, target: str, message: Message, answer: bytes) -> None:
-        from pointsman.conditions.body import read_body
+        from pointsman.conditions.compiler import read_body
 
         route = self._routes[route_name]
         correlation = message.correlation_id or message.id

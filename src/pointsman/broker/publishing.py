@@ -26,8 +26,8 @@ from pointsman.store.stored import write_envelope
 from pointsman.store.subscriptions import MAIN, add_subscription
 from pointsman.store.transaction import SECOND, Transaction
 from pointsman.subscriptions.output_adapter import ROUTE, SubscriptionDelivery
+from pointsman.table.correlate import Followed, SagaMove
 from pointsman.table.decision import Decision, Delivery, Problem
-from pointsman.table.followed import Followed, SagaMove
 from pointsman.table.routing_table import RoutingTable
 
 LOG = logging.getLogger("pointsman.broker")

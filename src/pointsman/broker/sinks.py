@@ -9,7 +9,7 @@ from typing import Any
 from pointsman.broker.consumer import Act
 from pointsman.broker.received import Received
 from pointsman.broker.registration import Registration
-from pointsman.table.compile import Destination
+from pointsman.table.loading.compile import Destination
 from pointsman.table.routing_table import RoutingTable
 
 

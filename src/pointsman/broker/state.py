@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from pointsman.routing import saga
-from pointsman.routing.gather_state import GatherState
-from pointsman.routing.saga_state import SagaState
+from pointsman.routing.gather import GatherState
+from pointsman.routing.saga import machine
+from pointsman.routing.saga.definition import SagaState
 from pointsman.store import statements
 from pointsman.store.transaction import SECOND, Transaction
 from pointsman.table.routing_table import RoutingTable
@@ -67,7 +67,7 @@ def due_of(table: RoutingTable, key: Key, value: Value) -> float | None:
     """When the value is to be looked at next: at its timeout, or when it may be forgotten."""
     if isinstance(value, SagaState) and key.name in table.sagas:
         definition = table.sagas[key.name]
-        if saga.is_finished(definition, value):
+        if machine.is_finished(definition, value):
             return value.entered_at + definition.forget_after
     if isinstance(value, GatherState) and value.complete:
         return value.deadline + LATE

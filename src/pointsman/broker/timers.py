@@ -7,7 +7,7 @@ import logging
 from pointsman.broker.publishing import Publisher
 from pointsman.broker.state import LATE, REPLY, due_of, read_value, write_changes
 from pointsman.errors import PointsmanError
-from pointsman.routing.gather_state import GatherState
+from pointsman.routing.gather import GatherState
 from pointsman.store import statements
 from pointsman.store.store import Store
 from pointsman.store.transaction import SECOND, Transaction

@@ -20,7 +20,7 @@ from pointsman.broker.broker import Broker
 from pointsman.broker.publishing import DESTINATION, Published
 from pointsman.errors import InputError, PointsmanError
 from pointsman.store.stored import Sizes
-from pointsman.table.message_lines import Line, read_messages
+from pointsman.table.tools.messages_file import Line, read_messages
 
 GROUP = 500
 """Messages that are published at a time, and so share a sync."""

@@ -13,8 +13,8 @@ from pointsman.cli.progress import Messages, each_message
 from pointsman.errors import InputError
 
 if TYPE_CHECKING:
-    from pointsman.table.coverage import Coverage
-    from pointsman.table.message_lines import Line
+    from pointsman.table.tools.coverage import Coverage
+    from pointsman.table.tools.messages_file import Line
 
 
 def coverage(
@@ -32,10 +32,10 @@ def coverage(
 
     Ends with 1 when fewer routes than --minimum are covered, with 2 when the table or a message is no use.
     """
-    from pointsman.table.coverage import Coverage
-    from pointsman.table.expectations import run_expectations
-    from pointsman.table.places import places_in
+    from pointsman.table.loading.document import places_in
     from pointsman.table.routing_table import RoutingTable
+    from pointsman.table.tools.coverage import Coverage
+    from pointsman.table.tools.expectations import run_expectations
 
     loaded = RoutingTable.load(table, environment)
     counted = Coverage(loaded, places_in(table, "translations", environment) if loaded.translations else None)
@@ -53,7 +53,7 @@ def coverage(
 
 
 def _replay(counted: Coverage, messages: Path) -> None:
-    from pointsman.table.replay import Replay
+    from pointsman.table.tools.replay import Replay
 
     replay = Replay(counted.table)
 
@@ -64,7 +64,7 @@ def _replay(counted: Coverage, messages: Path) -> None:
 
 
 def _write(counted: Coverage, path: Path) -> None:
-    from pointsman.table.coverage_html import write_html
+    from pointsman.table.tools.coverage import write_html
 
     try:
         path.write_text(write_html(counted), encoding="utf-8")
@@ -73,7 +73,7 @@ def _write(counted: Coverage, path: Path) -> None:
 
 
 def _show(counted: Coverage) -> None:
-    from pointsman.table.coverage import KINDS
+    from pointsman.table.tools.coverage import KINDS
 
     for kind in KINDS:
         entries = list(counted.entries(kind))

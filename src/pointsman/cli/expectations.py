@@ -11,8 +11,8 @@ from pointsman.cli.output import AsJson, show_json, visible
 
 if TYPE_CHECKING:
     from pointsman.table.decision import Step
-    from pointsman.table.expectations import Outcome
     from pointsman.table.route import Place
+    from pointsman.table.tools.expectations import Outcome
 
 
 def run(table: TableFile, environment: Environment = None, json: AsJson = False) -> int:
@@ -21,11 +21,9 @@ def run(table: TableFile, environment: Environment = None, json: AsJson = False)
     Without --environment, they are run on the table as it is and in each of its environments. Prints each that fails,
     with what came and why. Ends with 1 when one failed, with 2 when the table is no use.
     """
-    from pointsman.table.document import read_document
-    from pointsman.table.environment import environments_of
-    from pointsman.table.expectations import run_expectations
-    from pointsman.table.places import places_in
+    from pointsman.table.loading.document import environments_of, places_in, read_document
     from pointsman.table.routing_table import RoutingTable
+    from pointsman.table.tools.expectations import run_expectations
 
     names = [environment] if environment is not None else [None, *environments_of(read_document(table))]
     rows: list[dict[str, Any]] = []

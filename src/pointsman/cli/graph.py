@@ -11,8 +11,8 @@ from pointsman.cli.explain import Environment, TableFile
 from pointsman.errors import InputError
 
 if TYPE_CHECKING:
-    from pointsman.table.graph import Graph
     from pointsman.table.routing_table import RoutingTable
+    from pointsman.table.tools.graph import Graph
 
 TEXTS = (".mmd", ".mermaid", ".txt")
 
@@ -32,13 +32,13 @@ def graph(
     environment: Environment = None,
 ) -> int:
     """Draw a routing table: from patterns to routes to destinations, as Mermaid text, SVG or PNG."""
-    from pointsman.table.graph import graph_of_table
     from pointsman.table.routing_table import RoutingTable
+    from pointsman.table.tools.graph import graph_of_table
 
     loaded = RoutingTable.load(table, environment)
     made = graph_of_table(loaded, route or (), limit) if saga is None else _saga(loaded, saga)
     if output is not None and output.suffix.lower() not in TEXTS:
-        from pointsman.table.picture import draw
+        from pointsman.table.tools.image import draw
 
         draw(made, output)
     else:
@@ -49,7 +49,7 @@ def graph(
 
 
 def _saga(loaded: RoutingTable, name: str) -> Graph:
-    from pointsman.table.graph_saga import graph_of_saga
+    from pointsman.table.tools.graph import graph_of_saga
 
     if name not in loaded.sagas:
         raise InputError("no-such-entry", f"there is no saga {name!r}; there are {', '.join(loaded.sagas) or 'none'}")
@@ -57,7 +57,7 @@ def _saga(loaded: RoutingTable, name: str) -> Graph:
 
 
 def _write(made: Graph, output: Path | None, *, is_saga: bool) -> None:
-    from pointsman.table.mermaid import write_flowchart, write_state_diagram
+    from pointsman.table.tools.mermaid import write_flowchart, write_state_diagram
 
     text = write_state_diagram(made) if is_saga else write_flowchart(made)
     if output is None:

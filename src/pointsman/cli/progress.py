@@ -14,7 +14,7 @@ from pointsman.errors import PointsmanError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pointsman.table.message_lines import Line
+    from pointsman.table.tools.messages_file import Line
 
 Messages = Annotated[
     Path | None, typer.Option("--messages", "-m", metavar="FILE", help="Messages as JSON Lines, one in each line.")
@@ -26,7 +26,7 @@ def each_message(path: Path, act: Callable[[Line], None]) -> int:
 
     What is raised about a message names the file and the line.
     """
-    from pointsman.table.message_lines import read_messages
+    from pointsman.table.tools.messages_file import read_messages
 
     count = 0
     for line in _shown(path, read_messages(path, received=True)):

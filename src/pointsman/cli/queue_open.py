@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pointsman._util.time import parse_duration
 from pointsman.errors import InputError, PointsmanError
-from pointsman.text.duration import parse_duration
 
 if TYPE_CHECKING:
     from pointsman.store.queue import Queue

@@ -19,7 +19,7 @@ from pointsman.store.draft import Draft, PutId
 from pointsman.store.queue import Queue
 from pointsman.store.stored import write_envelope
 from pointsman.store.transaction import Transaction
-from pointsman.table.message_lines import Line, read_messages
+from pointsman.table.tools.messages_file import Line, read_messages
 
 GROUP = 1000
 """Messages in a transaction at most."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from pointsman._util.time import format_timestamp
 from pointsman.errors import InputError
-from pointsman.text.timestamp import format_timestamp
 
 if TYPE_CHECKING:
     from pointsman.store.draft import PutId

@@ -43,7 +43,7 @@ def tail(
 
     The last 10, or --count; with --from, all from there on; with --follow, those that are put from now on.
     """
-    from pointsman.patterns.foreign import check_wildcards
+    from pointsman.patterns.dialect import check_wildcards
     from pointsman.patterns.pattern import Pattern
     from pointsman.store.draft import check_number
 

@@ -89,10 +89,10 @@ def _set_enabled(file: Path, ids: list[str], *, enabled: bool) -> None:
 
 def _read(text: str) -> WildcardSubscription:
     """The subscription that an argument says. Raises ``InputError``."""
+    from pointsman._util import json_text
     from pointsman.subscriptions.json_lines import read_line
     from pointsman.subscriptions.limits import LIMITS
     from pointsman.subscriptions.reading import read_subscription
-    from pointsman.text import json_text
 
     if text.lstrip().startswith("{"):
         return read_subscription(json_text.parse(text))

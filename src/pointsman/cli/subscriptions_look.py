@@ -124,8 +124,8 @@ def _listing(registry: Registry, owner: str | None, leaf: Leaf | None) -> Callab
 
 
 def _leaf(text: str) -> Leaf:
+    from pointsman._util import json_text
     from pointsman.conditions import Matcher, NumberComparison, read_condition
-    from pointsman.text import json_text
 
     found = read_condition(json_text.parse(text))
     if not isinstance(found, Matcher | NumberComparison):

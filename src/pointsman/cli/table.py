@@ -15,6 +15,6 @@ app.command("diff")(table_diff.diff)
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of routing tables, for editors."""
-    from pointsman.table.model import Document
+    from pointsman.table.loading.schema import Document
 
     show_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **Document.model_json_schema()})

@@ -14,9 +14,9 @@ from pointsman.cli.spark import LOCAL, Format, Master, Options, doing, read_opti
 from pointsman.errors import InputError, PointsmanError
 
 if TYPE_CHECKING:
-    from pointsman.table.changes import Change
-    from pointsman.table.diff_messages import Comparison
     from pointsman.table.routing_table import RoutingTable
+    from pointsman.table.tools.diff import Change
+    from pointsman.table.tools.message_diff import Comparison
 
 COLOURS = {"gained": "green", "widened": "green", "lost": "red", "narrowed": "red"}
 LARGE = 64 << 20
@@ -40,8 +40,8 @@ def diff(
 
     Ends with 0 when nothing changed, with 1 when something did, with 2 when a table or a message is no use.
     """
-    from pointsman.table.diff import diff_tables
     from pointsman.table.routing_table import RoutingTable
+    from pointsman.table.tools.diff import diff_tables
 
     before, after = RoutingTable.load(a, environment), RoutingTable.load(b, environment)
     options = read_options(option)
@@ -84,7 +84,7 @@ def _by_size(before: RoutingTable, after: RoutingTable, path: Path, master: str)
 
 
 def _in_python(before: RoutingTable, after: RoutingTable, path: Path) -> Comparison:
-    from pointsman.table.diff_messages import MessageDiff
+    from pointsman.table.tools.message_diff import MessageDiff
 
     over = MessageDiff(before, after)
     each_message(path, lambda line: over.add(line.message, line.number, line.principal))

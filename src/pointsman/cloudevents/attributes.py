@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from pointsman._util import json_text
+from pointsman._util.time import format_timestamp, parse_timestamp, with_fixed_offset
 from pointsman.errors import MessageError
-from pointsman.text import json_text
-from pointsman.text.timestamp import format_timestamp, parse_timestamp, with_fixed_offset
 
 Value: TypeAlias = str | bool | int | datetime | bytes
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any, cast
 
+from pointsman._util import json_text
 from pointsman.cloudevents.attributes import check_attributes
 from pointsman.cloudevents.data import Kind, body_of_value
 from pointsman.cloudevents.envelope import JSON_FORM, PACKAGE_FORM, envelope, read, write
 from pointsman.errors import MessageError, MissingExtraError
 from pointsman.message import Message
-from pointsman.text import json_text
 
 if TYPE_CHECKING:
     from cloudevents.core.v1.event import CloudEvent

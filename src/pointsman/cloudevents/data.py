@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
+from pointsman._util import json_text
 from pointsman.errors import MessageError
-from pointsman.text import json_text
 
 #: A JSON value, a text, bytes, or no data at all.
 Kind: TypeAlias = Literal["json", "text", "binary", "none"]

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, cast
 
+from pointsman._util import json_text
+from pointsman._util.time import format_timestamp, parse_timestamp
 from pointsman.cloudevents.attributes import Value, is_extension_name, text_of, types_of, value_of
 from pointsman.cloudevents.data import Kind, chosen_kind, natural_kind
 from pointsman.errors import MessageError
 from pointsman.message import Message
-from pointsman.text import json_text
-from pointsman.text.timestamp import format_timestamp, parse_timestamp
 
 # What a CloudEvent has and a message has not, by its key in the metadata.
 TYPE = "cloudevents:type"

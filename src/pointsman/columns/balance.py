@@ -22,10 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pointsman.errors import RoutingError
 from pointsman.routing import breaker
-from pointsman.routing.balance import Kind, Weighted, choose
-from pointsman.routing.balance_state import BalanceState
+from pointsman.routing.balance import BalanceState, Kind, Weighted, choose, stick
 from pointsman.routing.breaker import BreakerSettings, BreakerState, Permit
-from pointsman.routing.sticky import stick
 from pointsman.table.route import Route
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import Key, State, Value, Working

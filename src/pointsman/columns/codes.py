@@ -19,7 +19,7 @@ import numpy.typing as npt
 from pointsman.columns.balance import stuck_error
 from pointsman.columns.plans import IntArray
 from pointsman.columns.subjects import Problem
-from pointsman.table.compile import UNROUTED
+from pointsman.table.loading.compile import UNROUTED
 from pointsman.table.route import Route
 from pointsman.table.routing_table import RoutingTable
 

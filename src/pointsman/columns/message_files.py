@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from pointsman.columns.receive import PROBLEM, SCHEMA, STAGE, USUAL_TIME, receive
 from pointsman.errors import InputError
-from pointsman.table.message_lines import MAXIMUM_LINE
+from pointsman.table.tools.messages_file import MAXIMUM_LINE
 
 CHUNK = 4 << 20
 """Bytes of text that are read at once."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pointsman.columns.questions import Question
 from pointsman.conditions import Predicate
-from pointsman.conditions.compile import compile_holds
+from pointsman.conditions.compiler import compile_holds
 from pointsman.table.route import COMPETING, Route
 from pointsman.table.routing_table import RoutingTable
 

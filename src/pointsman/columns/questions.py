@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pointsman.conditions import Condition
-from pointsman.conditions.compile import Holds
+from pointsman.conditions.compiler import Holds
 
 Rows = npt.NDArray[np.int64]
 

@@ -18,8 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import UNSET, UnsetType
 
+from pointsman._util.json_text import is_nested_within
 from pointsman.errors import MessageError
-from pointsman.table.message_lines import (
+from pointsman.table.tools.messages_file import (
     LARGEST_POSITION,
     NO_NAMES,
     POSITION,
@@ -28,7 +29,6 @@ from pointsman.table.message_lines import (
     Received,
     read_received,
 )
-from pointsman.text.json_text import is_nested_within
 
 STAGE = "receive"
 PROBLEM = pa.struct([("stage", pa.string()), ("code", pa.string()), ("reason", pa.string())])

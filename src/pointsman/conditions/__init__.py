@@ -9,9 +9,8 @@ sqlglot is imported when the first predicate is made.
 
 from pointsman.conditions.metadata import AllOf, AnyOf, Condition, ExactlyOneOf, Negated, NumberComparison
 from pointsman.conditions.predicate import FunctionPredicate, Predicate
-from pointsman.conditions.reading import read_condition
-from pointsman.conditions.satisfiable import can_hold
-from pointsman.conditions.writing import write_condition
+from pointsman.conditions.satisfiability import can_hold
+from pointsman.conditions.serialize import read_condition, write_condition
 from pointsman.matching.terms.reference import Group, Matcher, Subscription
 
 __all__ = [

@@ -13,8 +13,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pointsman.conditions.compiler import OPERATORS, number_of
 from pointsman.conditions.nodes import Operator
-from pointsman.conditions.values import OPERATORS, number_of
 from pointsman.errors import InputError
 from pointsman.matching.terms.reference import Matcher, Subscription
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pointsman.conditions.compile import compile_holds, compile_value
+from pointsman.conditions.compiler import compile_holds, compile_value
 from pointsman.conditions.nodes import Field, Node, Truth, fields_of
-from pointsman.conditions.parse import parse_predicate
+from pointsman.conditions.sql_parser import parse_predicate
 from pointsman.message import Message
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from pointsman.access import OPERATIONS, Access, Operation, Principal, Rule
-from pointsman.access.rule import Effect
+from pointsman.access.rules import Effect
 from pointsman.conformance.files import Case
 from pointsman.conformance.outcome import Outcome, refuse_faulty_case
 from pointsman.errors import InputError, PatternError

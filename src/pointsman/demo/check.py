@@ -17,13 +17,13 @@ from pointsman.message import Message
 from pointsman.patterns.subject import Subject
 from pointsman.routing import breaker
 from pointsman.routing.breaker import BreakerSettings, BreakerState, Permit
-from pointsman.routing.gather_state import GatherState
-from pointsman.table.collector import without_collector
+from pointsman.routing.gather import GatherState
+from pointsman.table.correlate import SagaMove
 from pointsman.table.decision import Decision
-from pointsman.table.followed import SagaMove
-from pointsman.table.message_lines import Received, read_received
+from pointsman.table.loading.document import without_collector
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import Changes, Key, Value
+from pointsman.table.tools.messages_file import Received, read_received
 
 SAMPLE = 15_000
 """How many messages without a correlation id are compared, at least, if there are as many."""

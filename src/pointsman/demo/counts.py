@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from pointsman.routing.saga import Compensate, Complete, SendCommands
-from pointsman.table.followed import SagaMove
+from pointsman.routing.saga.machine import Compensate, Complete, SendCommands
+from pointsman.table.correlate import SagaMove
 
 QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 ENDINGS = ("finished", "compensated", "timed out", "open")

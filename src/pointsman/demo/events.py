@@ -14,7 +14,7 @@ from pointsman.demo.catalogue import HOUR_START, MINUTE, SECOND, Event, Shoppers
 from pointsman.demo.orders import order_events
 from pointsman.demo.traffic import Answered, Faults, asked_events, faulty_events, other_events
 from pointsman.errors import InputError
-from pointsman.table.collector import without_collector
+from pointsman.table.loading.document import without_collector
 
 SEED = 1
 ORDERS = 3_000

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from pointsman.matching.columns import Texts
 from pointsman.patterns import Pattern, Subject
-from pointsman.patterns.matcher import Matcher, make_matcher
+from pointsman.patterns.automaton import Matcher, make_matcher
 
 
 class GlobTable:

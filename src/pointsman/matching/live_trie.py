@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from pointsman.matching.live_node import Leaf, TrieNode, Values
-from pointsman.patterns.nodes import Glob, Literal, Many, Node, Nodes, One
-from pointsman.patterns.parse import write
+from pointsman.patterns.nodes import Glob, Literal, Many, Node, Nodes, One, write_nodes
 from pointsman.patterns.pattern import Pattern
 
 
@@ -44,7 +43,7 @@ def path_of(pattern: Pattern) -> Path:
     kinds = {type(node) for node in nodes}
     has_glob = Glob in kinds
     # A glob is written anew, for ``a***b`` is ``a**b``.
-    key = write(nodes, dialect) if has_glob else dialect.fold(pattern.text)
+    key = write_nodes(nodes, dialect) if has_glob else dialect.fold(pattern.text)
     steps, ending = nodes, Ending.PLAIN
     if has_glob and any(isinstance(node, Glob) and node.crosses for node in nodes):
         steps, ending = literal_beginning(nodes), Ending.WHOLE

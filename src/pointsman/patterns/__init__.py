@@ -1,7 +1,6 @@
 """What a pattern means: subjects, dialects, patterns and their algebra, templates, naming standards.
 
-    dialect ─▶ subject ─▶ parse ─▶ nodes ─▶ track ─▶ automaton, positional ─▶ captures, algebra ─▶ pattern
-                                                                         pattern ─▶ convert, template, order
+    dialect ─▶ subject ─▶ nodes ─▶ automaton ─▶ captures, algebra ─▶ pattern ─▶ convert, template, specificity
 
 Nothing here imports a third-party package, reads a file, or knows the time.
 """
@@ -10,9 +9,8 @@ from pointsman.patterns.captures import Capture
 from pointsman.patterns.convert import Conversion, Fit
 from pointsman.patterns.dialect import DIALECTS, Dialect, find_dialect
 from pointsman.patterns.naming import CIM, STANDARDS, Field, NamingStandard
-from pointsman.patterns.order import evaluation_key, evaluation_order
 from pointsman.patterns.pattern import Pattern
-from pointsman.patterns.specificity import Specificity
+from pointsman.patterns.specificity import Specificity, evaluation_key, evaluation_order
 from pointsman.patterns.subject import Subject
 from pointsman.patterns.template import Template
 

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import cast
 
 from pointsman.errors import PatternError
-from pointsman.patterns.automaton import Automaton
+from pointsman.patterns.automaton import ONE, Automaton, Loop, Positional, Track, lay
 from pointsman.patterns.dialect import Dialect
 from pointsman.patterns.nodes import (
     Glob,
@@ -24,9 +24,7 @@ from pointsman.patterns.nodes import (
     wildcards_of,
     without_repeated_many,
 )
-from pointsman.patterns.positional import Positional
 from pointsman.patterns.subject import Subject
-from pointsman.patterns.track import ONE, Loop, Track, lay
 
 Capture = str | tuple[str, ...]
 """A text for a wildcard of one token or of characters; a tuple of tokens for a wildcard of many."""

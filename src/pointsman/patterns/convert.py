@@ -14,10 +14,9 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from pointsman.errors import PatternError, SubjectError
+from pointsman.patterns.algebra import is_void
 from pointsman.patterns.dialect import Dialect
-from pointsman.patterns.nodes import Glob, Literal, Many, Node, Nodes, One
-from pointsman.patterns.parse import parse, write
-from pointsman.patterns.realizable import is_void
+from pointsman.patterns.nodes import Glob, Literal, Many, Node, Nodes, One, parse_nodes, write_nodes
 from pointsman.patterns.subject import Subject
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def convert(source: Pattern, target: Dialect) -> Conversion:
         return Conversion(source, target, (source,), Fit.EXACT, (), ())
     work = _Work(source, target)
     try:
-        texts = [write(nodes, target) for nodes in work.converted()]
+        texts = [write_nodes(nodes, target) for nodes in work.converted()]
         patterns = tuple(Pattern(text, target) for text in texts)
         if any(is_void(pattern.nodes, target) for pattern in patterns):
             raise _RefusedError(f"no {target} subject can have that text")
@@ -131,7 +130,7 @@ class _Work:
             Subject(f"x{target.separator}{token}{target.separator}x", target)
         except SubjectError as error:
             raise _RefusedError(f"{target} has no token {token!r} ({error.code})") from None
-        read = parse(f"x{target.separator}{token}", target)[-1]
+        read = parse_nodes(f"x{target.separator}{token}", target)[-1]
         if isinstance(read, Literal):
             return Literal(token)
         self._widens(f"{target} reads the token {token!r} as a wildcard")

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pointsman.errors import PatternError
-from pointsman.patterns import algebra, captures, parse
+from pointsman.patterns import algebra, captures
+from pointsman.patterns.algebra import is_void
+from pointsman.patterns.automaton import Matcher, make_matcher
 from pointsman.patterns.captures import Capture
-from pointsman.patterns.dialect import NATS, Dialect, Partial, find_dialect
-from pointsman.patterns.foreign import find_foreign_wildcard
-from pointsman.patterns.matcher import Matcher, make_matcher
-from pointsman.patterns.nodes import Glob, Literal, Nodes
-from pointsman.patterns.realizable import is_void
+from pointsman.patterns.dialect import NATS, Dialect, Partial, find_dialect, find_foreign_wildcard
+from pointsman.patterns.nodes import Glob, Literal, Nodes, parse_nodes, write_nodes
 from pointsman.patterns.specificity import Specificity, specificity
 from pointsman.patterns.subject import Subject
 
@@ -42,7 +41,7 @@ class Pattern:
 
     def __init__(self, text: str, dialect: str | Dialect | None = None) -> None:
         chosen = NATS if dialect is None else find_dialect(dialect)
-        nodes = parse.parse(text, chosen)
+        nodes = parse_nodes(text, chosen)
         if dialect is None and (foreign := find_foreign_wildcard(text, chosen)) is not None:
             raise foreign.as_error(text)
         _assign(self, text, chosen, nodes)
@@ -50,7 +49,7 @@ class Pattern:
     @staticmethod
     def of(nodes: Nodes, dialect: Dialect) -> Pattern:
         """The pattern of these nodes. Limits of length are not checked: what an intersection says may be longer."""
-        return _restore(parse.write(nodes, dialect), dialect, nodes)
+        return _restore(write_nodes(nodes, dialect), dialect, nodes)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a Pattern cannot be changed")

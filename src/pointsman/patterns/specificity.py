@@ -1,10 +1,16 @@
-"""Which of two patterns says more: the order in which more specific patterns come first."""
+"""The orders of patterns: more specific first, and the order in which Zato evaluates them (wildcards last)."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from pointsman.patterns.nodes import Glob, Literal, Many, Nodes, wildcards_of, without_repeated_many
+
+if TYPE_CHECKING:
+    from pointsman.patterns.pattern import Pattern
+
+AFTER_EVERY_CHARACTER = "\U0010ffff"
 
 
 class Specificity(NamedTuple):
@@ -35,3 +41,19 @@ def _first_wildcard(nodes: Nodes) -> tuple[int, int]:
         if not isinstance(node, Literal):
             return -index, 0
     return -len(nodes), 0
+
+
+def evaluation_key(text: str) -> str:
+    """Sorts texts as Zato evaluates them: case-folded, character by character, ``*`` after every other one."""
+    return text.lower().replace("*", AFTER_EVERY_CHARACTER)
+
+
+def evaluation_order(patterns: Iterable[Pattern]) -> list[Pattern]:
+    """The patterns in the order in which they are tried; the first that matches decides.
+
+    >>> from pointsman.patterns import Pattern
+    >>> names = ["orders.*", "orders.urgent", "alerts.**", "alerts.critical"]
+    >>> [str(each) for each in evaluation_order(Pattern(name, "zato") for name in names)]
+    ['alerts.critical', 'alerts.**', 'orders.urgent', 'orders.*']
+    """
+    return sorted(patterns, key=lambda pattern: evaluation_key(pattern.text))

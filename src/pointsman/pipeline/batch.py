@@ -22,9 +22,9 @@ from pointsman.pipeline.subscriptions.owners import with_owners
 from pointsman.pipeline.subscriptions.versions import Subscribed
 from pointsman.pipeline.versions import Tables, Tell
 from pointsman.subscriptions.output_adapter import ROUTE
-from pointsman.table.message_lines import NO_NAMES
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
+from pointsman.table.tools.messages_file import NO_NAMES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

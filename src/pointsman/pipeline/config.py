@@ -11,8 +11,8 @@ from pointsman.broker.destinations.options import PathText
 from pointsman.errors import InputError, TableError
 from pointsman.pipeline.destinations.choice import COMMANDS, Places, Surroundings
 from pointsman.pipeline.destinations.place import Sink
-from pointsman.table import document, shape
-from pointsman.table.model import Duration, Name, Part
+from pointsman.table.loading import document, validation
+from pointsman.table.loading.schema import Duration, Name, Part
 
 TriggerName = Literal["once", "available-now", "interval", "real-time"]
 SHORTEST_REAL_TIME = 5.0
@@ -69,7 +69,7 @@ class PipelineFile:
     @classmethod
     def load(cls, path: Path) -> PipelineFile:
         """The pipeline in a file. Raises ``TableError``, with every mistake and its place, and ``InputError``."""
-        written, failures = shape.read_shape(document.read_document(path), Pipeline)
+        written, failures = validation.read_shape(document.read_document(path), Pipeline)
         if written is None or failures:
             raise TableError(failures)
         return cls(path, written)

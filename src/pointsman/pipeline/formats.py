@@ -12,7 +12,7 @@ from pointsman.pipeline.destinations.folder import CSV, save
 from pointsman.pipeline.json_lines import PLACE, STAGE, Line, line_of, read_lines, stream_lines, without_files
 from pointsman.pipeline.queue_source import register
 from pointsman.pipeline.spark.errors import spark_errors
-from pointsman.table.message_lines import NO_NAMES
+from pointsman.table.tools.messages_file import NO_NAMES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

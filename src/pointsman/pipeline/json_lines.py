@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from pointsman.errors import InputError
 from pointsman.pipeline.columns import PROBLEM, TYPE
-from pointsman.table.message_lines import MAXIMUM_LINE, NO_NAMES, POSITION, PRINCIPAL
+from pointsman.table.tools.messages_file import MAXIMUM_LINE, NO_NAMES, POSITION, PRINCIPAL
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pointsman._util.secrets import reveal
 from pointsman.broker.wildcards import check_names
 from pointsman.columns.balance import COUNTED
 from pointsman.errors import InputError
@@ -32,7 +33,6 @@ from pointsman.pipeline.state.batches import mounted
 from pointsman.pipeline.subscriptions.versions import Subscribed
 from pointsman.pipeline.versions import FOLLOW, ROUTE, SUBSCRIPTIONS, Tables, Tell, identity_of
 from pointsman.table.routing_table import RoutingTable
-from pointsman.text.secret import reveal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -26,9 +26,9 @@ from pointsman.pipeline.columns import (
 )
 from pointsman.pipeline.crossing import RECEIVED, Told, cross, part_of
 from pointsman.subscriptions.output_adapter import ROUTE as SUBSCRIPTIONS
-from pointsman.table.message_lines import MAXIMUM_LINE
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
+from pointsman.table.tools.messages_file import MAXIMUM_LINE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -11,8 +11,8 @@ from pointsman.pipeline.formats import Archive
 from pointsman.pipeline.json_lines import PLACE
 from pointsman.pipeline.spark.errors import spark_errors
 from pointsman.pipeline.stages import DELIVERED, OUTCOME, route
-from pointsman.table.diff_messages import EXAMPLES, Comparison, Effect, Example
 from pointsman.table.routing_table import RoutingTable
+from pointsman.table.tools.message_diff import EXAMPLES, Comparison, Effect, Example
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -12,7 +12,7 @@ from pointsman.errors import InputError, PointsmanError
 from pointsman.pipeline.destinations.choice import COMMANDS
 from pointsman.pipeline.spark.files import PRIVATE, write_whole
 from pointsman.pipeline.state import batches
-from pointsman.table import document
+from pointsman.table.loading import document
 from pointsman.table.routing_table import RoutingTable
 
 ROUTE, FOLLOW = "route", "follow"

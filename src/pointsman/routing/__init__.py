@@ -1,10 +1,10 @@
-"""How a destination is chosen: one strategy, one file.
+"""How a destination is chosen.
 
-    direct, pattern, priority, content     choose among the routes that matched   (``selection.py``)
+    strategies                             choose among the routes that matched
     translate                              makes another subject of a subject
-    balance (with sticky)                  chooses one destination of several
+    balance                                chooses one destination of several
     breaker                                keeps away from a destination that fails
-    gather (with aggregation)              asks several, and makes one result of their answers
+    gather                                 asks several, and makes one result of their answers
     saga                                   follows a state machine for each correlation id
 
 Everything here is pure: the clock and the random source are arguments, and state is a value that a runtime stores

@@ -19,15 +19,99 @@ When the destinations change between two calls:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from hashlib import blake2b
 
 from pointsman.errors import RoutingError
-from pointsman.routing.balance_state import BalanceState
-from pointsman.routing.plain import is_whole
-from pointsman.routing.shown import shown
-from pointsman.routing.sticky import stick
+from pointsman.routing.state_codec import Fields, as_row, as_text, as_whole, bad_state, is_whole, shown
+
+KIND = "balance/1"
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceState:
+    """Where each kind of balancing stands; a new one has chosen nothing yet."""
+
+    last: str | None = None
+    """For round-robin: the name chosen last."""
+    position: int = 0
+    """For round-robin: where that one stood."""
+    credits: tuple[tuple[str, int, int], ...] = ()
+    """For weighted: name, weight and credit of each destination. The credits add up to 0."""
+    in_flight: tuple[tuple[str, int], ...] = ()
+    """For least-connections: name and number of the requests that are not finished; a number of 0 is left out."""
+
+    def as_data(self) -> dict[str, object]:
+        """The state as plain data, which ``from_data`` reads."""
+        return {
+            "kind": KIND,
+            "last": self.last,
+            "position": self.position,
+            "credits": [list(each) for each in self.credits],
+            "in_flight": [list(each) for each in self.in_flight],
+        }
+
+    @classmethod
+    def from_data(cls, data: object) -> BalanceState:
+        """The state that ``as_data`` gave. Raises ``InputError`` (``bad-state``) for anything else."""
+        fields = Fields(data, KIND)
+        state = cls(
+            fields.text_or_none("last"),
+            fields.whole("position"),
+            fields.items("credits", _credit),
+            fields.items("in_flight", _flight),
+        )
+        fields.end()
+        for each in (state.credits, state.in_flight):
+            if len({row[0] for row in each}) < len(each):
+                raise bad_state(f"{fields.what} names a destination twice")
+        if sum(credit for *_, credit in state.credits):
+            raise bad_state(f"{fields.what} has credits that do not add up to 0")
+        return state
+
+
+def _credit(data: object, where: str) -> tuple[str, int, int]:
+    name, weight, credit = as_row(data, where, 3)
+    return as_text(name, where), as_whole(weight, where, 1), as_whole(credit, where, None)
+
+
+def _flight(data: object, where: str) -> tuple[str, int]:
+    name, count = as_row(data, where, 2)
+    return as_text(name, where), as_whole(count, where, 1)
+
+
+# -- the sticky choice: rendezvous hashing, so that every runtime that can hash makes the same one
+
+
+def stick(names: Iterable[str], key: str) -> str:
+    """The name for this key; there must be at least one.
+
+    >>> stick(["a", "b", "c"], "customer-17")
+    'b'
+    """
+    hashed = _bytes(key)
+    return min(map(_bytes, names), key=lambda name: (-_score(name, hashed), name)).decode("utf-8", "surrogatepass")
+
+
+def score(name: str, key: str) -> int:
+    """The score of one destination for a key.
+
+    >>> f"{score('a', 'customer-17'):016x}"
+    '37136f0d44b34ffc'
+    """
+    return _score(_bytes(name), _bytes(key))
+
+
+def _score(name: bytes, key: bytes) -> int:
+    return int.from_bytes(blake2b(len(name).to_bytes(4, "big") + name + key, digest_size=8).digest(), "big")
+
+
+def _bytes(text: str) -> bytes:
+    # A lone surrogate, which no message can hold but a caller may, hashes as it is written.
+    return text.encode("utf-8", "surrogatepass")
+
 
 Random = Callable[[], float]
 """Gives a number from 0 up to, and not including, 1: ``random.Random(…).random``, for one."""

@@ -23,8 +23,16 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pointsman.errors import InputError
-from pointsman.routing.plain import Fields, as_row, as_text, as_whole, bad_state, is_finite_number, is_whole
-from pointsman.routing.shown import shown
+from pointsman.routing.state_codec import (
+    Fields,
+    as_row,
+    as_text,
+    as_whole,
+    bad_state,
+    is_finite_number,
+    is_whole,
+    shown,
+)
 
 KIND = "breaker/1"
 

@@ -8,10 +8,9 @@ from random import random
 
 from pointsman.errors import SubjectError, TemplateError
 from pointsman.message import Message
-from pointsman.patterns.functions import Random
 from pointsman.patterns.pattern import Pattern
 from pointsman.patterns.subject import Subject
-from pointsman.patterns.template import Template
+from pointsman.patterns.template import Random, Template
 
 FIELDS = tuple(field.name for field in fields(Message))
 NO_MATCH = "its pattern does not match"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pointsman.errors import InputError, PatternError
-from pointsman.patterns.foreign import check_wildcards
+from pointsman.patterns.dialect import check_wildcards
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import lookup
 from pointsman.store.asking import Interest

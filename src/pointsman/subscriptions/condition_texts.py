@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import apsw
 
+from pointsman._util import json_text
 from pointsman.conditions import write_condition
 from pointsman.subscriptions import statements
 from pointsman.subscriptions.control import Reader
 from pointsman.subscriptions.leaf_rows import row_leaf
 from pointsman.subscriptions.trees import LEAF, Tree
-from pointsman.text import json_text
 
 MOST_CHARACTERS = 32 << 20
 """Of the texts of matchers that are kept for the next conditions."""

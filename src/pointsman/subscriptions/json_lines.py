@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from json.encoder import encode_basestring as quote
 from typing import BinaryIO, NamedTuple
 
+from pointsman._util import json_text
 from pointsman.errors import InputError, MessageError, PointsmanError
 from pointsman.subscriptions.exporting import Columns
 from pointsman.subscriptions.limits import Limits
 from pointsman.subscriptions.model import WildcardSubscription
 from pointsman.subscriptions.reading import read_subscription
 from pointsman.subscriptions.writing import needs_dialect
-from pointsman.text import json_text
 
 MAXIMUM_LINE = 16 << 20
 """The bytes of a line; a longer one is refused, so that memory stays bounded."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pointsman.conditions import AllOf, AnyOf, Condition, ExactlyOneOf, Matcher, Negated, NumberComparison, Subscription
-from pointsman.conditions.reading import MAX_WILD_BYTES
+from pointsman.conditions.serialize import MAX_WILD_BYTES
 from pointsman.errors import InputError
 from pointsman.matching.terms.glob import ANY_NUMBER, ANY_ONE
 

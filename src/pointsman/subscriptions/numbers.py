@@ -6,8 +6,8 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable
 
 from pointsman.conditions import NumberComparison
+from pointsman.conditions.compiler import number_of
 from pointsman.conditions.nodes import Operator
-from pointsman.conditions.values import number_of
 
 BLOCK = 1000
 """Bounds that stand in one list; twice as many are divided, so that none takes long to change."""

@@ -8,13 +8,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pointsman._util import json_text
 from pointsman.errors import InputError, MessageError, PointsmanError
 from pointsman.subscriptions.exporting import Columns
 from pointsman.subscriptions.json_lines import Entry
 from pointsman.subscriptions.limits import Limits
 from pointsman.subscriptions.model import WildcardSubscription, bad
 from pointsman.subscriptions.reading import FIELDS, NEEDED, read_subscription
-from pointsman.text import json_text
 
 SCHEMA = pa.schema(
     [

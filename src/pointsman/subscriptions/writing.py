@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pointsman.conditions import write_condition
-from pointsman.patterns.dialect import find_dialect
-from pointsman.patterns.foreign import foreign_signs
+from pointsman.patterns.dialect import find_dialect, foreign_signs
 from pointsman.subscriptions.model import WildcardSubscription
 from pointsman.subscriptions.reading import DIALECT
 

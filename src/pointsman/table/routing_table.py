@@ -15,18 +15,18 @@ from pointsman.matching.live import SubjectIndex
 from pointsman.message import Message
 from pointsman.patterns import Dialect, find_dialect
 from pointsman.routing import balance, breaker, translate
-from pointsman.routing.balance_state import BalanceState
+from pointsman.routing.balance import BalanceState
 from pointsman.routing.breaker import BreakerSettings, BreakerState, Permit
 from pointsman.routing.translate import TranslatedMessage
-from pointsman.table import document, environment, model, shape
-from pointsman.table.collector import without_collector
-from pointsman.table.compile import UNROUTED, Compiled, Functions, compile_table
+from pointsman.table.correlate import Followers, explain
 from pointsman.table.decision import Decision, Delivery, Step
-from pointsman.table.followed import Followers, explain
+from pointsman.table.loading import document, schema, validation
+from pointsman.table.loading.compile import UNROUTED, Compiled, Functions, compile_table
+from pointsman.table.loading.document import without_collector
+from pointsman.table.loading.yaml import Node
 from pointsman.table.route import Route
 from pointsman.table.select import Sender, choose_routes
 from pointsman.table.state import Key, State, Value, Working
-from pointsman.table.yaml_text import Node
 
 NO_STATE = State()
 NO_NAMES: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class RoutingTable:
     Never changes; safe between threads.
     """
 
-    def __init__(self, written: model.Table, parts: Compiled, plain: dict[str, Any], chosen: str | None) -> None:
+    def __init__(self, written: schema.Table, parts: Compiled, plain: dict[str, Any], chosen: str | None) -> None:
         self.written = written
         self.plain = plain
         """What it says, as plain data with its environment applied; ``from_plain`` reads it. Not to be changed."""
@@ -137,14 +137,14 @@ class RoutingTable:
         failures: list[PointsmanError] = []
         overlays, rest = _overlays(root)
         if overlays is not None:
-            failures += shape.read_shape(overlays, model.Overlays)[1]
-        changed = environment.choose_environment(rest if chosen is None else root, chosen)
-        written, mistakes = shape.read_shape(changed, model.Document)
+            failures += validation.read_shape(overlays, schema.Overlays)[1]
+        changed = document.choose_environment(rest if chosen is None else root, chosen)
+        written, mistakes = validation.read_shape(changed, schema.Document)
         failures += mistakes
         if written is None:
             # What else is wrong is told too.
-            changed = shape.without_mistakes(changed, model.Document)
-            written, _ = shape.read_shape(changed, model.Document)
+            changed = validation.without_mistakes(changed, schema.Document)
+            written, _ = validation.read_shape(changed, schema.Document)
         if written is not None:
             parts = compile_table(written, changed, functions)
             failures += parts.failures

@@ -7,30 +7,30 @@ from operator import attrgetter
 
 from pointsman.errors import RoutingError
 from pointsman.message import Message
-from pointsman.routing import balance, breaker, content, direct, gather, pattern, priority
-from pointsman.routing.balance_state import BalanceState
+from pointsman.routing import balance, breaker, gather, strategies
+from pointsman.routing.balance import BalanceState
 from pointsman.routing.breaker import BreakerState, Way
-from pointsman.routing.selection import Selection, in_table_order
-from pointsman.table.compile import Destination
+from pointsman.routing.strategies import Selection, in_table_order
 from pointsman.table.decision import Delivery, Problem, Step
+from pointsman.table.loading.compile import Destination
 from pointsman.table.route import Route
 from pointsman.table.state import Key, Working
 
 STANDS_ALONE = attrgetter("stands_alone")
 SELECT: dict[str, Callable[[Iterable[Route]], Selection[Route]]] = {
-    "direct": direct.select,
-    "priority": priority.select,
+    "direct": strategies.select_direct,
+    "priority": strategies.select_by_priority,
 }
 
 
 def choose_routes(routes: Sequence[Route], message: Message, trace: list[Step] | None) -> list[Route]:
     """Those that take the message, in the order of the table.
 
-    Within a group, of the routes of the strategies direct, priority and content the one takes it that ``select`` in the
-    file of the strategy chooses. All others stand for themselves, as ``routing.pattern`` says.
+    Within a group, of the routes of the strategies direct, priority and content the one takes it that ``select``
+    chooses. All others stand for themselves, as ``routing.strategies`` says.
     """
     if trace is None and all(map(STANDS_ALONE, routes)):
-        # As ``pattern.select`` does, without what only a trace needs.
+        # As ``select_all`` does, without what only a trace needs.
         return in_table_order(routes)
     chosen: list[Route] = []
     reasons: dict[str, str] = {}
@@ -52,11 +52,11 @@ def choose_routes(routes: Sequence[Route], message: Message, trace: list[Step] |
         for route in in_table_order(routes):
             why = reasons.get(route.name)
             trace.append(Step(route.name, f"taken: {route.strategy}" if why is None else f"not taken: {why}"))
-    return [*pattern.select(chosen).chosen]
+    return [*strategies.select_all(chosen).chosen]
 
 
 def _by_content(candidates: list[Route], message: Message) -> Selection[Route]:
-    return content.select([(route, route.takes) for route in candidates], message)
+    return strategies.select_by_content([(route, route.takes) for route in candidates], message)
 
 
 class Sender:

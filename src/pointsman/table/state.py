@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from pointsman.errors import InputError
-from pointsman.routing.balance_state import BalanceState
+from pointsman.routing.balance import BalanceState
 from pointsman.routing.breaker import BreakerState
-from pointsman.routing.gather_state import GatherState
-from pointsman.routing.saga_state import SagaState
+from pointsman.routing.gather import GatherState
+from pointsman.routing.saga.definition import SagaState
 
 
 class Key(NamedTuple):

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 from pointsman.broker.identity import derived_id
 from pointsman.errors import PointsmanError
 from pointsman.message import Message
-from pointsman.routing import saga
-from pointsman.routing.saga_definition import SagaDefinition
-from pointsman.routing.saga_reader import definition_from_data
-from pointsman.routing.saga_state import SagaState
+from pointsman.routing.saga import machine
+from pointsman.routing.saga.definition import SagaDefinition, SagaState
+from pointsman.routing.saga.reader import definition_from_data
 from pointsman.table.routing_table import RoutingTable
 from tests.routing import order_saga as order
 
@@ -101,24 +100,24 @@ def threaded(events: Iterable[Message], until: float, definition: SagaDefinition
     undone = False
     found: list[Sent | Moved] = []
 
-    def note(outcome: saga.Outcome, cause: Message | None, now: float) -> None:
+    def note(outcome: machine.Outcome, cause: Message | None, now: float) -> None:
         nonlocal undone
         kinds = [type(action) for action in outcome.actions]
-        undone = undone or saga.Compensate in kinds
+        undone = undone or machine.Compensate in kinds
         commands = [command for action in outcome.actions if hasattr(action, "commands") for command in action.commands]
         for number, command in enumerate(commands):
             id = None if cause is None else derived_id(cause.id, f"order\0{number}\0{command.subject}")
             found.append(Sent(command.subject, id, None if cause is None else cause.id))
         ended = "compensated" if undone else "completed"
-        what = "ignored" if not outcome.path else ended if saga.Complete in kinds else "moved"
+        what = "ignored" if not outcome.path else ended if machine.Complete in kinds else "moved"
         found.append(Moved(what, outcome.path, outcome.ignored, None if cause is None else cause.id, now))
 
     def wait(until: float) -> None:
         nonlocal state
-        while state is not None and (due := saga.due(definition, state)) is not None and due <= until:
-            outcome, state = saga.expire(definition, state, due)
+        while state is not None and (due := machine.due(definition, state)) is not None and due <= until:
+            outcome, state = machine.expire(definition, state, due)
             note(outcome, None, due)
-        if state is not None and saga.is_forgettable(definition, state, until):
+        if state is not None and machine.is_forgettable(definition, state, until):
             state = None
 
     for message in events:
@@ -126,8 +125,8 @@ def threaded(events: Iterable[Message], until: float, definition: SagaDefinition
         wait(now)
         assert message.correlation_id is not None
         try:
-            outcome, state = saga.handle(
-                definition, state, saga.SagaEvent(message.correlation_id, message.id, message.subject), now
+            outcome, state = machine.handle(
+                definition, state, machine.SagaEvent(message.correlation_id, message.id, message.subject), now
             )
         except PointsmanError as error:
             found.append(Moved("problem", (), error.problem, message.id, now))

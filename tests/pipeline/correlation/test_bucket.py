@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from pointsman.errors import InputError
 from pointsman.pipeline.correlation.bucket import Bucket
-from pointsman.routing.gather_state import GatherState
-from pointsman.routing.saga_definition import Command
-from pointsman.routing.saga_state import Done, SagaState
+from pointsman.routing.gather import GatherState
+from pointsman.routing.saga.definition import Command, Done, SagaState
 from pointsman.table.state import Key, Value
 
 TEXTS = st.text(max_size=8)

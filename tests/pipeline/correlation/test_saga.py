@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from pointsman import RoutingTable
 from pointsman.message import Message
 from pointsman.pipeline.correlation import follow_sagas
-from pointsman.routing.saga import SagaEvent, due, expire, handle
-from pointsman.routing.saga_state import SagaState
+from pointsman.routing.saga.definition import SagaState
+from pointsman.routing.saga.machine import SagaEvent, due, expire, handle
 from tests.pipeline.correlation.reference import SAGA, Moved, Sent, event, random_events, seconds, threaded
 from tests.pipeline.correlation.streams import Stream
 from tests.routing.test_saga_order import TIMEOUT, WALKS

@@ -14,7 +14,7 @@ from pointsman.message import Message
 from pointsman.pipeline.correlation.bucket import Bucket
 from pointsman.pipeline.correlation.rows import COMMAND, MOVE, OutputRow
 from pointsman.pipeline.correlation.states import CIRCLE, MOST_GENERATIONS, MOST_TIMEOUTS, States, part_of, tables_of
-from pointsman.routing import saga
+from pointsman.routing.saga import machine
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import Key
 from tests.pipeline.correlation.reference import SAGA, TABLE, Moved, Sent, event, random_events, seconds, threaded
@@ -231,8 +231,8 @@ def test_the_timer_is_wanted_at_the_earliest_time_at_which_something_is_due(exac
     bucket = Bucket(run.blob)
     assert bucket.due(Key("saga", "order", "7")) == 101.0 + SAGA.forget_after
     state = bucket[Key("saga", "order", "6")]
-    assert isinstance(state, saga.SagaState)
-    assert bucket.due(Key("saga", "order", "6")) == saga.due(SAGA, state) == 130.0
+    assert isinstance(state, machine.SagaState)
+    assert bucket.due(Key("saga", "order", "6")) == machine.due(SAGA, state) == 130.0
 
 
 CHAIN = """

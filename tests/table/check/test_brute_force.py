@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from pointsman.patterns import DIALECTS, Field, NamingStandard, Pattern
 from pointsman.table.check import Finding, check_table
-from pointsman.table.check.cover import covering, covers
 from pointsman.table.check.naming import meets
-from pointsman.table.check.near import Near
+from pointsman.table.check.overlap_index import Near
+from pointsman.table.check.shadowing import covering, covers
 from pointsman.table.route import Route
 from pointsman.table.routing_table import RoutingTable
 

@@ -20,11 +20,11 @@ from typing import Literal
 
 from pydantic import Field
 
+from pointsman._util import json_text
 from pointsman.broker.destinations.durable import make_folder, sync_folder, write_whole
 from pointsman.broker.destinations.interface import Delivered, DeliveryFailed
 from pointsman.broker.destinations.options import Options, PathText
 from pointsman.errors import InputError
-from pointsman.text import json_text
 
 LINE_END = b"\n"
 LOCK_ATTEMPTS = 500

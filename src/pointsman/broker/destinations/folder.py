@@ -16,11 +16,11 @@ from urllib.parse import quote
 
 from pydantic import Field
 
+from pointsman._util import json_text
 from pointsman.broker.destinations.durable import make_folder, sync_folder, write_whole
 from pointsman.broker.destinations.interface import Delivered, DeliveryFailed
 from pointsman.broker.destinations.options import Options, PathText
 from pointsman.errors import InputError
-from pointsman.text import json_text
 
 LONGEST_NAME = 180
 """Characters of a name that is made of the id alone; file systems allow 255 bytes."""

@@ -24,7 +24,7 @@ from pointsman.broker.destinations.http_headers import TAKEN, TAKEN_PREFIX, head
 from pointsman.broker.destinations.interface import Delivered, DeliveryFailed
 from pointsman.broker.destinations.options import Options
 from pointsman.errors import InputError, MissingExtraError
-from pointsman.table.model import Duration
+from pointsman.table.loading.schema import Duration
 
 if TYPE_CHECKING:
     import httpx

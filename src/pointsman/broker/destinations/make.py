@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from pointsman._util.secrets import reveal
 from pointsman.broker.destinations.interface import Sink
 from pointsman.broker.destinations.options import Options
 from pointsman.broker.destinations.types import TYPES, DestinationType
 from pointsman.errors import InputError
-from pointsman.text.secret import reveal
 
 if TYPE_CHECKING:
     from pointsman.table.route import Place

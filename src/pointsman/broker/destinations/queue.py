@@ -18,7 +18,7 @@ from pointsman.broker.destinations.durable import make_folder
 from pointsman.broker.destinations.interface import Delivered, DeliveryFailed
 from pointsman.broker.destinations.options import SUBJECT_PLACE, Options, PathText, filled
 from pointsman.errors import InputError, PointsmanError, StoreError
-from pointsman.table.model import DialectName
+from pointsman.table.loading.schema import DialectName
 
 if TYPE_CHECKING:
     from pointsman.store.queue import Queue

@@ -17,7 +17,7 @@ from pointsman.errors import PointsmanError
 from pointsman.pipeline.correlation.bucket import Bucket
 from pointsman.pipeline.correlation.rows import OutputRow, crossing, in_order
 from pointsman.pipeline.correlation.states import States, tables_of
-from pointsman.table.collector import without_collector
+from pointsman.table.loading.document import without_collector
 
 STATE = "bucket"
 Frame = Any

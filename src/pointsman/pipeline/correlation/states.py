@@ -20,11 +20,10 @@ from pointsman.errors import PointsmanError, SubjectError
 from pointsman.message import Message
 from pointsman.pipeline.correlation.bucket import Bucket, Notes
 from pointsman.pipeline.correlation.rows import ANSWER, COMMAND, DERIVED, MOVE, REQUEST, RESULT, OutputRow
-from pointsman.routing.gather import Drop, Reason
-from pointsman.routing.gather_state import GatherState
-from pointsman.routing.saga import Compensate, Complete
-from pointsman.routing.saga_definition import Command
-from pointsman.table.followed import EVENT, Followers, Gathering, SagaMove
+from pointsman.routing.gather import Drop, GatherState, Reason
+from pointsman.routing.saga.definition import Command
+from pointsman.routing.saga.machine import Compensate, Complete
+from pointsman.table.correlate import EVENT, Followers, Gathering, SagaMove
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import Key, Value
 

@@ -12,8 +12,8 @@ from pointsman.pipeline.columns import PROBLEM, MessageColumns, find
 from pointsman.pipeline.correlation.rows import CROSSING, REST, UNKNOWN
 from pointsman.pipeline.correlation.states import part_of
 from pointsman.pipeline.json_lines import PLACE
-from pointsman.routing.plain import is_whole
-from pointsman.table.followed import EVENT
+from pointsman.routing.state_codec import is_whole
+from pointsman.table.correlate import EVENT
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

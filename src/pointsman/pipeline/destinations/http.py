@@ -22,7 +22,7 @@ from pointsman.message import Message
 from pointsman.pipeline.columns import MessageColumns
 from pointsman.pipeline.destinations.place import REASON, Turn, file_name
 from pointsman.pipeline.spark.kind import task_count
-from pointsman.table.model import Duration
+from pointsman.table.loading.schema import Duration
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from pydantic import Field, model_validator
 
 from pointsman.broker.destinations.options import SUBJECT_PLACE, PathText
-from pointsman.table.model import Name, Part
+from pointsman.table.loading.schema import Name, Part
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 
 from pointsman.errors import InputError
 from pointsman.pipeline.spark.files import DRAFT, write_whole
-from pointsman.routing.plain import Fields, as_row, as_text, bad_state, is_plain
+from pointsman.routing.state_codec import Fields, as_row, as_text, bad_state, is_plain
 from pointsman.table.state import State
 
 KEPT = 100

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pointsman.conditions.reading import MAX_NESTING, MAX_WILD_BYTES
+from pointsman.conditions.serialize import MAX_NESTING, MAX_WILD_BYTES
 from pointsman.errors import PointsmanError
 from pointsman.matching.terms.kernels.compiled import Flags, Ids, Places
 from pointsman.patterns.pattern import Pattern

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pointsman.conditions import NumberComparison
-from pointsman.conditions.values import number_of
+from pointsman.conditions.compiler import number_of
 from pointsman.errors import MessageError
 from pointsman.matching.terms.hits import Hits
 from pointsman.matching.terms.kernels.compiled import Ids, Places, frozen

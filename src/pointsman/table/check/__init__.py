@@ -15,21 +15,15 @@ from typing import Any
 
 from pointsman.errors import InputError, PointsmanError, TableError
 from pointsman.table.check.access import check_access
-from pointsman.table.check.destinations import check_destinations, check_fallbacks
-from pointsman.table.check.duplicates import check_duplicates
-from pointsman.table.check.findings import KINDS, Finding, Kind, Severity
+from pointsman.table.check.destinations import check_destinations, check_fallbacks, check_secrets
+from pointsman.table.check.findings import KINDS, Finding, Kind, Places, Severity, apply_silences
 from pointsman.table.check.naming import check_naming
-from pointsman.table.check.places import Places
-from pointsman.table.check.routes import check_routes
+from pointsman.table.check.routes import check_duplicates, check_routes, check_wildcards
 from pointsman.table.check.sagas import check_sagas
-from pointsman.table.check.secrets import check_secrets
-from pointsman.table.check.silences import apply_silences
 from pointsman.table.check.translations import check_dead_translations, check_lossy_translations
-from pointsman.table.check.wildcards import check_wildcards
-from pointsman.table.document import read_document
-from pointsman.table.environment import choose_environment, environments_of
+from pointsman.table.loading.document import choose_environment, environments_of, read_document
+from pointsman.table.loading.yaml import Node
 from pointsman.table.routing_table import RoutingTable
-from pointsman.table.yaml_text import Node
 
 __all__ = ["KINDS", "Finding", "Kind", "Severity", "check_file", "check_table"]
 

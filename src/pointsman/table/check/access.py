@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pointsman.access import unusable_rules
-from pointsman.table.check.findings import Finding
-from pointsman.table.check.places import Places
+from pointsman.table.check.findings import Finding, Places
 from pointsman.table.routing_table import RoutingTable
 
 

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pointsman.table.check.findings import Finding
-from pointsman.table.check.places import Places
+from pointsman._util.secrets import plain_secrets
+from pointsman.table.check.findings import Finding, Places
 from pointsman.table.routing_table import RoutingTable
+
+
+def check_secrets(table: RoutingTable, places: Places) -> Iterator[Finding]:
+    """The options of destinations."""
+    for name, destination in table.destinations.items():
+        for path in plain_secrets(destination.options):
+            problem = f"the destination {name!r} has a secret in plain text: {'.'.join(path)}"
+            yield Finding("plain-secret", problem, name, places.destination(name, "options", *path))
 
 
 def check_destinations(table: RoutingTable, places: Places) -> Iterator[Finding]:

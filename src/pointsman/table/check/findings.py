@@ -1,13 +1,42 @@
-"""What ``check`` finds: the catalogue of codes, and a finding with its place."""
+"""What ``check`` finds: the catalogue of codes, a finding with its place, and findings that the table silences."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from pointsman.table.route import Place
+from pointsman.table.loading.validation import place_of
+from pointsman.table.loading.yaml import Node
+from pointsman.table.route import Place, Route
+from pointsman.table.routing_table import RoutingTable
+
+
+class Places:
+    """The places of a table's parts: exact ones with its tree, those of whole routes and destinations without."""
+
+    __slots__ = ("_table", "_tree")
+
+    def __init__(self, table: RoutingTable, tree: Node | None) -> None:
+        self._table = table
+        self._tree = tree
+
+    def find(self, *path: str | int) -> Place | None:
+        """The place of what the path leads to, or of the last part of the path that is there."""
+        return None if self._tree is None else place_of(self._tree.find(path))
+
+    def route(self, route: Route, *path: str | int) -> Place:
+        """The place of a route, or of a part of it."""
+        return self.find("routes", route.position, *path) or route.place
+
+    def destination(self, name: str, *path: str | int) -> Place:
+        """The place of a destination, or of a part of it; without a path, that of its name."""
+        if path or self._tree is None:
+            return self.find("destinations", name, *path) or self._table.destinations[name].place
+        node = self._tree.find(("destinations", name))
+        return Place(node.file, node.key_line, node.key_column)
+
 
 Severity = Literal["error", "warning", "note"]
 
@@ -98,3 +127,28 @@ class Finding:
         if self.environments:
             data["environments"] = list(self.environments)
         return data
+
+
+# -- findings that the table accepts, and ``unused-silence``: what is accepted and not found
+
+
+def apply_silences(table: RoutingTable, places: Places, findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, those that the table accepts with the reason; and one for each silence that concerns none."""
+    silences = table.written.silence
+    used: set[int] = set()
+    told: list[Finding] = []
+    for finding in findings:
+        found = [
+            number
+            for number, silence in enumerate(silences)
+            if silence.code == finding.code and silence.at in (None, finding.about)
+        ]
+        used.update(found)
+        told.append(replace(finding, silenced=silences[found[0]].reason) if found else finding)
+    for number, silence in enumerate(silences):
+        if number not in used:
+            at = "" if silence.at is None else f" at {silence.at!r}"
+            why = f"nothing{at} is found" if silence.code in KINDS else "there is no such code"
+            problem = f"the silence of {silence.code!r} has no effect: {why}"
+            told.append(Finding("unused-silence", problem, silence.at or silence.code, places.find("silence", number)))
+    return told

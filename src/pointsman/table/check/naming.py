@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator
 
 from pointsman.errors import NamingError, PointsmanError, SubjectError
 from pointsman.patterns import Dialect, NamingStandard, Pattern, Subject
+from pointsman.patterns.algebra import is_void
+from pointsman.patterns.automaton import Loop, Track, lay
 from pointsman.patterns.nodes import Many, One, has_glob
-from pointsman.patterns.realizable import is_void
-from pointsman.patterns.track import Loop, Track, lay
-from pointsman.table.check.findings import Finding
-from pointsman.table.check.places import Places
+from pointsman.table.check.findings import Finding, Places
 from pointsman.table.routing_table import RoutingTable
 
 Words = frozenset[str] | None

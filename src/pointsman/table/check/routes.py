@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
-from pointsman.patterns.realizable import is_void
-from pointsman.table.check.competition import MOST_NAMED, Standing, can_be_taken, same_rank, standings
-from pointsman.table.check.findings import Finding
-from pointsman.table.check.places import Places
+from pointsman.patterns.algebra import is_void
+from pointsman.table.check.findings import Finding, Places
+from pointsman.table.check.shadowing import MOST_NAMED, Standing, can_be_taken, same_rank, standings
+from pointsman.table.loading.compile import foreign_wildcards
 from pointsman.table.route import Route
 from pointsman.table.routing_table import RoutingTable
+
+
+def check_duplicates(table: RoutingTable, places: Places) -> Iterator[Finding]:
+    """The second and each further route that says the same as an earlier one; descriptions make no difference."""
+    known: dict[object, Route] = {}
+    for route in table.routes:
+        written = table.written.routes[route.position]
+        rest = written.model_dump(exclude={"name", "description", "pattern", "dialect"}, mode="json")
+        said = (route.pattern.dialect.name, route.pattern.nodes, json.dumps(rest, sort_keys=True))
+        first = known.setdefault(said, route)
+        if first is not route:
+            problem = f"the route {route.name!r} says the same as {first.name!r} in line {first.place.line}"
+            yield Finding("duplicate-route", problem, route.name, places.route(route))
+
+
+# -- ``foreign-wildcard``: patterns with a wildcard of another dialect, which matches nothing but itself
+
+
+def check_wildcards(table: RoutingTable, places: Places) -> Iterator[Finding]:
+    """The patterns of routes, translations, access rules and sagas."""
+    for found in foreign_wildcards(table.routes, table.translations, table.access, table.sagas):
+        yield Finding("foreign-wildcard", found.problem, found.about, places.find(*found.path))
 
 
 def check_routes(table: RoutingTable, places: Places) -> Iterator[Finding]:

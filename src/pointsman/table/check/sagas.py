@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pointsman.routing.saga_check import (
+from pointsman.routing.saga.lint import (
     ShadowedEdge,
     inescapable_states,
     shadowed_edges,
     unreachable_states,
     untimed_states,
 )
-from pointsman.table.check.findings import Finding
-from pointsman.table.check.places import Places
+from pointsman.table.check.findings import Finding, Places
 from pointsman.table.routing_table import RoutingTable
 
 CHECKS = (

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pointsman.patterns.realizable import is_void
+from pointsman.patterns.algebra import is_void
 from pointsman.routing.translate import Rule, lossy
-from pointsman.table.check.cover import covering
-from pointsman.table.check.findings import Finding
-from pointsman.table.check.near import Near
-from pointsman.table.check.places import Places
+from pointsman.table.check.findings import Finding, Places
+from pointsman.table.check.overlap_index import Near
+from pointsman.table.check.shadowing import covering
 from pointsman.table.routing_table import RoutingTable
 
 

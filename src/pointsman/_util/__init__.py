@@ -1,0 +1,1 @@
+"""Small helpers without a home elsewhere: JSON, times, secrets."""

@@ -1,0 +1,1 @@
+"""Sagas: a state machine for each correlation id, with commands, compensation and timeouts."""

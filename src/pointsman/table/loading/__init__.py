@@ -1,0 +1,1 @@
+"""From YAML to a compiled table: text, document, schema, validation, compilation."""

@@ -1,0 +1,1 @@
+"""What people do with a table beside routing: expectations, coverage, differences, pictures."""
