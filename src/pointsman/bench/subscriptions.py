@@ -27,7 +27,7 @@ from pointsman.bench.subscriptions_rows import COLUMNS, JOIN, LOOP, SPARK, Row
 from pointsman.bench.timing import microseconds
 from pointsman.pipeline.spark.session import local_session
 from pointsman.pipeline.subscriptions.compiled import compile_subscriptions
-from pointsman.pipeline.subscriptions.conditions import resolve_conditions
+from pointsman.pipeline.subscriptions.resolve import resolve_conditions
 from pointsman.subscriptions.columns import SubscriptionIndex
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from pointsman.pipeline.stages import QUARANTINED, Coded, code, code_lines
 from pointsman.pipeline.state import batches
 from pointsman.pipeline.state.breakers import report
 from pointsman.pipeline.subscriptions.owners import with_owners
-from pointsman.pipeline.subscriptions.versions import Subscribed
+from pointsman.pipeline.subscriptions.versions import SubscriptionVersions
 from pointsman.pipeline.versions import Tables, Tell
 from pointsman.subscriptions.output_adapter import ROUTE
 from pointsman.table.message_lines import NO_NAMES
@@ -57,7 +57,7 @@ class BatchRunner:
         clock: Callable[[], float] = time.time,
         *,
         following: bool = False,
-        subscribed: Subscribed | None = None,
+        subscribed: SubscriptionVersions | None = None,
         bad_files: BadFiles | None = None,
     ) -> None:
         self._tables = tables
@@ -85,7 +85,7 @@ class BatchRunner:
         table = self._tables.of(str(versions["table"]))
         begun = Begun(batch, table, batches.load(self._checkpoint, batch), float(now))
         if self._subscribed is not None:
-            versions |= {"subscriptions": self._subscribed.version(batch)}
+            versions |= {"subscriptions": self._subscribed.of_batch(batch).version}
         slices, count = self._write(messages, begun)
         groups = self._groups(slices, count)
         written = self._deliverer.deliver(slices, table, batch, groups)

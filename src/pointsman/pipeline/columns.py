@@ -5,8 +5,8 @@ Each stage fills in what is wrong with a row, so that no row ever disappears.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from pointsman.errors import InputError
 
@@ -147,3 +147,21 @@ def _check(frame: DataFrame, field: str, name: str) -> None:
     if kind not in allowed and kind != "void":
         problem = f"the column {name!r} of messages is {kind}, not {' or '.join(allowed)}"
         raise InputError("bad-usage", problem)
+
+
+def arrow_column(work: Callable[[Iterator[Any]], Iterator[Any]], kind: Any, *columns: Column) -> Column:
+    """The Column that ``work`` makes on the workers, of this type, from Arrow arrays of these columns.
+
+    It gets an array for each batch of rows, or a tuple of them for several columns, and gives as many rows.
+    """
+    import pyarrow as pa
+    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # it is there; its stub does not say so
+
+    def find(batches: Iterator[Any]) -> Iterator[Any]:
+        yield from work(batches)
+
+    # Spark reads from the types that it works on a stream of columns; as text it could not find them here.
+    given: Any = pa.Array if len(columns) == 1 else tuple[(pa.Array,) * len(columns)]  # type: ignore[misc]
+    find.__annotations__ = {"batches": Iterator[given], "return": Iterator[pa.Array]}
+    made: Column = arrow_udf(find, kind)(*columns)
+    return made

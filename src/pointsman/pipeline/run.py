@@ -29,7 +29,7 @@ from pointsman.pipeline.spark.kind import refuse_connect
 from pointsman.pipeline.spark.lock import alone
 from pointsman.pipeline.spark.session import HEAP, local_session
 from pointsman.pipeline.state.batches import mounted
-from pointsman.pipeline.subscriptions.versions import Subscribed
+from pointsman.pipeline.subscriptions.versions import SubscriptionVersions, versions_of_pipeline
 from pointsman.pipeline.versions import FOLLOW, ROUTE, SUBSCRIPTIONS, Tables, Tell, identity_of
 from pointsman.table.routing_table import RoutingTable
 from pointsman.text.secret import reveal
@@ -176,9 +176,11 @@ def _start(
 
 def _subscribed(
     spark: SparkSession, pipeline: PipelineFile, tables: Tables, checkpoint: Path, tell: Tell
-) -> Subscribed | None:
+) -> SubscriptionVersions | None:
     path = pipeline.written.subscriptions
-    return None if path is None else Subscribed(spark, pipeline.at(path), tables, checkpoint / SUBSCRIPTIONS, tell)
+    if path is None:
+        return None
+    return versions_of_pipeline(spark, pipeline.at(path), tables, checkpoint / SUBSCRIPTIONS, tell)
 
 
 def _query(

@@ -23,7 +23,7 @@ from pointsman import Pattern, PointsmanError
 from pointsman.errors import SubjectError
 from pointsman.matching.invalid import InvalidPatternsError
 from pointsman.pipeline import resolve
-from pointsman.pipeline.subscriptions.resolve import opened
+from pointsman.pipeline.subscriptions.patterns import opened
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -304,7 +304,7 @@ def test_a_wildcard_of_another_dialect_is_an_error_unless_the_dialect_was_chosen
             "subject string, Subscription_ID int",
             "subscription_id int, pattern string",
             "nats",
-            "messages have a column 'subscription_id' already",
+            "messages have a column 'Subscription_ID' already",
         ),
         ("subject string", "subscription_id int, pattern string", "kafka", "kafka"),
     ],
