@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 
-from pointsman.broker.destinations.http import HttpOptions
+from pointsman.broker.destinations.http import HttpOptions, HttpSink
 from pointsman.broker.destinations.interface import Delivered, DeliveryFailed, Sink
 from pointsman.errors import MessageError, MissingExtraError
 from pointsman.message import Message
@@ -76,7 +76,7 @@ class Http:
 
 
 def sendable(rows: DataFrame) -> DataFrame:
-    """What goes to the workers of a delivery, in the order that ``http_sending`` reads it; times in microseconds."""
+    """What workers need of a delivery; times are in microseconds."""
     from pyspark.sql import functions as sf
 
     columns = MessageColumns(rows)
@@ -111,9 +111,6 @@ def sender(name: str, options: dict[str, Any]) -> Callable[[Batches], Batches]:
     def send(batches: Batches) -> Batches:
         import pyarrow as pa
 
-        from pointsman.broker.destinations.http import HttpSink
-        from pointsman.pipeline.destinations.http import SendingOptions
-
         read = SendingOptions.model_validate(options)
         sending = Sending(name, read, HttpSink(name, read))
         schema = pa.schema([("delivery_id", pa.string()), ("reason", pa.string()), ("attempts", pa.int32())])
@@ -122,11 +119,8 @@ def sender(name: str, options: dict[str, Any]) -> Callable[[Batches], Batches]:
             try:
                 for batch in batches:
                     for start in range(0, batch.num_rows, AT_ONCE):
-                        rows = batch.slice(start, AT_ONCE).to_pylist()
-                        results = runner.run(sending.send_all(rows))
-                        columns = zip(*results, strict=True)
-                        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-                        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+                        results = runner.run(sending.send_all(batch.slice(start, AT_ONCE).to_pylist()))
+                        yield pa.RecordBatch.from_pylist([each._asdict() for each in results], schema)
             finally:
                 runner.run(sending.sink.close())
 

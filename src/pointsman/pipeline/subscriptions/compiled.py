@@ -12,10 +12,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pointsman.errors import InputError, MissingExtraError, PatternError, PointsmanError
+from pointsman.patterns.dialect import find_dialect
 from pointsman.pipeline.spark.files import PRIVATE, write_whole
 from pointsman.pipeline.spark.kind import folder_to_ship_from, ship
 from pointsman.pipeline.subscriptions.frame import ID, Weighed, chosen, shard_of_pattern, weigh
-from pointsman.pipeline.subscriptions.search import warmed
+from pointsman.pipeline.subscriptions.search import needs_metadata, verified
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -64,6 +65,8 @@ class CompiledSubscriptions:
     id_type: str
     """The type of the ids, as Spark writes it in JSON."""
     expires: bool
+    needs_metadata: bool = True
+    """Whether a subscription has a condition."""
 
     def __str__(self) -> str:
         files = f"{len(self.shards)} shards" if self.shards else f"{len(self.common)} file(s)"
@@ -117,12 +120,15 @@ def compile_subscriptions(
     for a ``folder``, which must be one of the driver's host; the default is that of the files that Spark ships.
 
     Raises ``InputError``: ``bad-usage`` for unusable columns and arguments, ``bad-subscription`` for an unusable
-    subscription; ``PatternError``. Nothing is left behind then. Safe between threads.
+    subscription; ``InvalidPatternsError`` that names each subscription with an invalid pattern (its rows are those of
+    the table if the driver compiles it); ``PatternError``. Nothing is left behind then. Safe between threads.
     """
     try:
-        import pyspark  # noqa: F401
+        import pyspark.sql  # noqa: F401
     except ImportError:
         raise MissingExtraError("spark", "pyspark") from None
+    if dialect is not None:
+        find_dialect(dialect)
     rows = chosen(subscriptions)
     weighed = weigh(rows)
     strategy = choose_strategy(weighed, mode, shards, worker_bytes)
@@ -176,8 +182,7 @@ def _compiled(
         compile_here(rows.limit(0) if count > 1 else rows, dialect, drafts[-1])
     kept = [name if draft.exists() else None for name, draft in zip(names, drafts, strict=True)]
     written = [draft for draft in drafts if draft.exists()]
-    # Each file is verified, also after one that has subscriptions that expire.
-    expires = any([warmed(draft) for draft in written])  # noqa: C419 - as said
+    indexes = [verified(draft) for draft in written]
     size = sum(draft.stat().st_size for draft in written)
     for draft in written:
         draft.chmod(PRIVATE)
@@ -192,7 +197,8 @@ def _compiled(
         tuple(kept[:-1]) if is_sharded else (),
         tuple(name for name in (kept[-1:] if is_sharded else kept) if name is not None),
         rows.schema[ID].dataType.json(),
-        expires,
+        any(index.expires for index in indexes),
+        any(map(needs_metadata, indexes)),
     )
     write_whole(_manifest(folder, version), json.dumps(asdict(found)).encode())
     return found
@@ -206,17 +212,17 @@ def _manifest(folder: Path, version: str) -> Path:
 
 
 def compile_here(rows: DataFrame, dialect: str | None, path: Path) -> None:
-    """Collects the rows and writes their index. Raises as ``raise_problem``."""
-    problem = _compile(rows.toArrow(), dialect, path)
-    if problem is not None:
-        raise_problem(problem)
+    """Collects the rows and writes their index. Raises as ``raise_failures``."""
+    failures = _compile(rows.toArrow(), dialect, path)
+    if failures:
+        raise_failures(failures)
 
 
 def compile_on_workers(rows: DataFrame, dialect: str | None, paths: Sequence[Path]) -> None:
     """Writes an index for each part: the rows with its number in the column ``PART``. A task compiles a part.
 
     The files come to the driver piece by piece, so that it never holds one of them. A part without rows has no file.
-    Raises as ``raise_problem``; no file is left then.
+    Raises as ``raise_failures``; no file is left then.
     """
     from pyspark import StorageLevel
 
@@ -228,9 +234,9 @@ def compile_on_workers(rows: DataFrame, dialect: str | None, paths: Sequence[Pat
     try:
         # All parts at once; to read them one after the other would compile them one after the other.
         built.count()
-        problems = built.where("problem IS NOT NULL").select("problem").take(1)
+        problems = built.where("problem IS NOT NULL").select("problem").collect()
         if problems:
-            raise_problem(problems[0]["problem"])
+            raise_failures([failure for row in problems for failure in json.loads(row["problem"])])
         for row in built.toLocalIterator():
             with paths[row["part"]].open("ab") as file:
                 file.write(row["data"])
@@ -254,40 +260,46 @@ def part_rows(batches: Iterator[Any], dialect: str | None) -> Iterator[Any]:
     schema = pa.schema({"part": pa.int32(), "data": pa.binary(), "problem": pa.string()})
     with TemporaryDirectory(prefix="pointsman-") as folder:
         path = Path(folder, "part")
-        problem = _compile(table.drop_columns([PART]), dialect, path)
-        if problem is not None:
-            yield pa.RecordBatch.from_pylist([{"part": part, "problem": problem}], schema)
+        failures = _compile(table.drop_columns([PART]), dialect, path)
+        if failures:
+            yield pa.RecordBatch.from_pylist([{"part": part, "problem": json.dumps(failures)}], schema)
             return
         with path.open("rb") as file:
             while piece := file.read(CHUNK):
                 yield pa.RecordBatch.from_pylist([{"part": part, "data": piece}], schema)
 
 
-def _compile(table: Any, dialect: str | None, path: Path) -> str | None:
-    """Writes the index of a table; or returns, as JSON, what is wrong with which subscription."""
+def _compile(table: Any, dialect: str | None, path: Path) -> list[list[Any]]:
+    """Writes the index of a table; or returns what is wrong with which subscriptions, as plain data."""
     from pointsman.matching.invalid import InvalidPatternsError
     from pointsman.subscriptions.columns import SubscriptionIndex
 
     ids = table[ID]
+    failures: list[list[Any]] = []
     try:
         SubscriptionIndex.build(table, dialect, ids=ids).save(path)
     except InvalidPatternsError as error:
-        row, failure = error.failures[0]
-        more = f" (and {len(error.failures) - 1} more invalid patterns)" if len(error.failures) > 1 else ""
-        problem = f"of subscription {ids[row].as_py()!r}: {failure.problem}{more}"
-        return json.dumps({"kind": "pattern", "code": failure.code, "problem": problem, "text": failure.text})
+        for row, failure in error.failures:
+            problem = f"of subscription {ids[row].as_py()!r}: {failure.problem}"
+            failures.append([row, failure.code, problem, failure.text, failure.column])
     except PointsmanError as error:
         problem = error.problem
         if error.code == "bad-subscription" and error.text is not None:
             problem = problem.replace(f"subscription {error.text}", f"subscription {ids[int(error.text)].as_py()!r}", 1)
-        kind = "pattern" if isinstance(error, PatternError) else "input"
-        return json.dumps({"kind": kind, "code": error.code, "problem": problem, "text": None})
-    return None
+        kind = None if isinstance(error, PatternError) else "input"
+        failures.append([kind, error.code, problem, None, None])
+    return failures
 
 
-def raise_problem(problem: str) -> None:
-    """Raises what ``_compile`` returned: ``PatternError`` or ``InputError``, which name the subscription."""
-    told = json.loads(problem)
-    if told["kind"] == "pattern":
-        raise PatternError(told["code"], told["problem"], text=told["text"])
-    raise InputError(told["code"], told["problem"])
+def raise_failures(failures: list[list[Any]]) -> None:
+    """Raises what ``_compile`` returned: ``InputError``, ``PatternError`` or ``InvalidPatternsError``."""
+    from pointsman.matching.invalid import InvalidPatternsError
+
+    for row, code, problem, _, _ in failures:
+        if row == "input":
+            raise InputError(code, problem)
+        if row is None:
+            raise PatternError(code, problem)
+    raise InvalidPatternsError(
+        [(row, PatternError(code, said, text=text, column=column)) for row, code, said, text, column in failures]
+    )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from pointsman.errors import InputError, MissingExtraError
+from pointsman.errors import InputError
 from pointsman.pipeline.columns import find, find_all
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ TEXTS = ("pattern", "dialect", "condition")
 GROUPS = ("includes", "excludes")
 GROUP = "struct<all:boolean,matchers:array<struct<key:string,pattern:string,partial:boolean>>>"
 CARRIED = ("id", "owner", "destinations")
-BEYOND_PATTERNS = ("condition", "includes", "excludes", "enabled", "expires")
-"""A frame with one of these is no frame of patterns alone."""
 BYTES_EACH = 40
 BYTES_A_BYTE = 0.5
 """What an index weighs: so much for each subscription, and so much for each byte of what it says in JSON, roughly."""
@@ -38,15 +36,6 @@ class Weighed(NamedTuple):
     subscriptions: int
     index_bytes: int
     """What its index will have, estimated."""
-
-
-def has_more_than_patterns(frame: DataFrame) -> bool:
-    """Whether the frame says more of its subscriptions than a pattern. Raises ``MissingExtraError``."""
-    try:
-        import pyspark.sql  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("spark", "pyspark") from None
-    return any(find_all(frame, BEYOND_PATTERNS).values())
 
 
 def chosen(frame: DataFrame) -> DataFrame:

@@ -9,8 +9,7 @@ from pointsman.pipeline.columns import PROBLEM, find, is_fine, refuse_columns
 from pointsman.pipeline.spark.kind import refuse_connect_stream
 from pointsman.pipeline.stages import resolve_routes
 from pointsman.pipeline.subscriptions.compiled import CompiledSubscriptions, compile_subscriptions
-from pointsman.pipeline.subscriptions.frame import ID, has_more_than_patterns
-from pointsman.pipeline.subscriptions.patterns import resolve_patterns
+from pointsman.pipeline.subscriptions.frame import ID
 from pointsman.pipeline.subscriptions.search import PAGE, SHARD, Search
 from pointsman.table.routing_table import RoutingTable
 
@@ -27,22 +26,19 @@ def resolve(
     """Adds to each message whom it reaches: the subscriptions of a DataFrame, or the routes of a table.
 
     - A routing table: see ``resolve_routes``. Returns the messages with ``routes`` and ``problem``.
-    - A DataFrame of subscriptions with nothing but patterns: see ``resolve_patterns``.
-    - Any other DataFrame, or one with ``how``: it is compiled by ``compile_subscriptions`` and resolved by
-      ``resolve_conditions``. ``how`` has further arguments for both.
-    - ``CompiledSubscriptions``: see ``resolve_conditions``.
+    - ``CompiledSubscriptions``: see ``resolve_subscriptions``.
+    - A DataFrame of subscriptions: it is compiled by ``compile_subscriptions`` first. ``how`` has further arguments for
+      both. A stream keeps using the subscriptions as they are now.
     """
     if isinstance(to, RoutingTable):
         return resolve_routes(messages, to)
     if isinstance(to, CompiledSubscriptions):
-        return resolve_conditions(messages, to, **how)
-    if how or has_more_than_patterns(to):
-        own = {name: how.pop(name) for name in ("page", "now") if name in how}
-        return resolve_conditions(messages, compile_subscriptions(to, dialect, **how), **own)
-    return resolve_patterns(messages, to, dialect)
+        return resolve_subscriptions(messages, to, **how)
+    own = {name: how.pop(name) for name in ("page", "now") if name in how}
+    return resolve_subscriptions(messages, compile_subscriptions(to, dialect, **how), **own)
 
 
-def resolve_conditions(
+def resolve_subscriptions(
     messages: DataFrame,
     subscriptions: CompiledSubscriptions,
     *,
