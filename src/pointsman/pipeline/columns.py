@@ -5,10 +5,12 @@ Each stage fills in what is wrong with a row, so that no row ever disappears.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from pointsman.errors import InputError
+from pointsman.errors import InputError, MessageError
+from pointsman.message import Message
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -29,6 +31,7 @@ FIELDS = {
     "principal": "string",
 }
 """The fields of a message, and what a column must be, or be cast to, to hold one."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ALLOWED = {
     "metadata": ("map<string,string>",),
     "body": ("binary", "string"),
@@ -149,7 +152,25 @@ def _check(frame: DataFrame, field: str, name: str) -> None:
         raise InputError("bad-usage", problem)
 
 
-def arrow_column(work: Callable[[Iterator[Any]], Iterator[Any]], kind: Any, *columns: Column) -> Column:
+def message_of(row: Mapping[str, Any]) -> Message:
+    """The message of a row as workers get it: the time in microseconds, the metadata as a mapping or pairs.
+
+    NULL is the default of a field. Raises ``MessageError`` if a value cannot be used.
+    """
+    fields: dict[str, Any] = {name: row.get(name) for name in ("content_type", "correlation_id", "causation_id")}
+    fields |= {name: row[name] for name in ("source", "id") if row.get(name) is not None}
+    try:
+        time = None if row["time"] is None else EPOCH + timedelta(microseconds=row["time"])
+    except OverflowError:
+        raise MessageError("bad-message", "time is outside the years 1 to 9999") from None
+    pairs = row.get("metadata") or {}
+    metadata = {key: value for key, value in dict(pairs).items() if value is not None}
+    return Message(row["subject"], row["body"] or b"", metadata=metadata, time=time, **fields)
+
+
+def arrow_column(
+    work: Callable[[Iterator[Any]], Iterator[Any]], kind: Any, *columns: Column, deterministic: bool = True
+) -> Column:
     """The Column that ``work`` makes on the workers, of this type, from Arrow arrays of these columns.
 
     It gets an array for each batch of rows, or a tuple of them for several columns, and gives as many rows.
@@ -163,5 +184,6 @@ def arrow_column(work: Callable[[Iterator[Any]], Iterator[Any]], kind: Any, *col
     # Spark reads from the types that it works on a stream of columns; as text it could not find them here.
     given: Any = pa.Array if len(columns) == 1 else tuple[(pa.Array,) * len(columns)]  # type: ignore[misc]
     find.__annotations__ = {"batches": Iterator[given], "return": Iterator[pa.Array]}
-    made: Column = arrow_udf(find, kind)(*columns)
+    function = arrow_udf(find, kind)
+    made: Column = (function if deterministic else function.asNondeterministic())(*columns)
     return made

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,8 +17,7 @@ from pydantic import Field
 from pointsman.broker.destinations.http import HttpOptions, HttpSink
 from pointsman.broker.destinations.interface import Delivered, DeliveryFailed, Sink
 from pointsman.errors import MessageError, MissingExtraError
-from pointsman.message import Message
-from pointsman.pipeline.columns import MessageColumns
+from pointsman.pipeline.columns import MessageColumns, message_of
 from pointsman.pipeline.destinations.place import REASON, Turn, file_name
 from pointsman.pipeline.spark.kind import task_count
 from pointsman.table.model import Duration
@@ -93,7 +91,6 @@ RESULT = "delivery_id string, reason string, attempts int"
 """What became of a delivery; the reason is NULL if it was made."""
 AT_ONCE = 256
 """Deliveries that are read into memory at one time."""
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Batches = Iterator["pa.RecordBatch"]
 
 
@@ -195,19 +192,3 @@ class Sending:
             return None
         longest = min(options.longest_wait, options.wait * 2.0 ** (attempts - 1))
         return max(failure.after or 0.0, self._random.uniform(0.0, longest))
-
-
-def message_of(row: dict[str, Any]) -> Message:
-    """The message of a row. Raises ``MessageError`` if it is none."""
-    fields: dict[str, Any] = {name: row[name] for name in ("content_type", "correlation_id", "causation_id")}
-    if row["source"] is not None:
-        fields["source"] = row["source"]
-    if row["id"] is not None:
-        fields["id"] = row["id"]
-    try:
-        time = None if row["time"] is None else EPOCH + timedelta(microseconds=row["time"])
-    except OverflowError:
-        raise MessageError("bad-message", "time is outside the years 1 to 9999") from None
-    pairs = row["metadata"] or ()
-    metadata = {key: value for key, value in (pairs.items() if isinstance(pairs, dict) else pairs) if value is not None}
-    return Message(row["subject"], row["body"] or b"", metadata=metadata, time=time, **fields)
