@@ -57,9 +57,10 @@ class MessageColumns:
     content_type: Column
     principal: Column
 
-    def __init__(self, frame: DataFrame) -> None:
+    def __init__(self, frame: DataFrame, fields: Iterable[str] = FIELDS) -> None:
+        """``fields`` are those that are asked for; columns of the others are not looked at."""
         self._frame = frame
-        self._names = find_all(frame, FIELDS)
+        self._names = find_all(frame, fields)
         if self._names["subject"] is None:
             known = ", ".join(map(repr, frame.columns))
             raise InputError("bad-usage", f"messages have no column 'subject', only {known}")

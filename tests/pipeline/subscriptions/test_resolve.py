@@ -114,9 +114,10 @@ def test_the_dialect_of_a_row_wins_over_that_of_the_call(spark: SparkSession) ->
 def test_the_columns_of_a_message_come_out_untouched(spark: SparkSession) -> None:
     """Whatever their types and names, those of the columns of a subscription included."""
     schema = (
-        "pattern string, subject string, `a.b` map<string,int>, dialect binary, `x y` array<double>, n decimal(9,2)"
+        "pattern string, subject string, `a.b` map<string,int>, dialect binary, `x y` array<double>, n decimal(9,2), "
+        "id int, metadata string"
     )
-    row = ("not a pattern", "orders.new", {"x": 1, "y": None}, b"\x00\xff", [0.5, None], Decimal("1.20"))
+    row = ("not a pattern", "orders.new", {"x": 1, "y": None}, b"\x00\xff", [0.5, None], Decimal("1.20"), 7, "m")
     messages = frame(spark, [row], schema)
     found = resolve(messages, subscribed(spark, ("s", "orders.*")))
     assert found.schema.fields[:-1] == messages.schema.fields

@@ -56,7 +56,7 @@ class Search:
         shards = len(self.subscriptions.shards)
         paged = messages.withColumn(SHARD, sf.lit(0))
         if shards:
-            shard = shard_of_subject(MessageColumns(messages).subject, shards)
+            shard = shard_of_subject(MessageColumns(messages, ["subject"]).subject, shards)
             paged = messages.withColumn(SHARD, shard).repartitionById(shards, SHARD)
         if self.pages == 1:
             return paged.withColumn(PAGE, sf.lit(1))
@@ -67,7 +67,7 @@ class Search:
         """The list of each of the ``rows``, of this type. Only what is needed for it goes to Python."""
         from pyspark.sql import functions as sf
 
-        columns = MessageColumns(rows)
+        columns = MessageColumns(rows, ("subject", "metadata") if self.subscriptions.needs_metadata else ["subject"])
         first = wanted & (rows[PAGE] == 1)
         needed = {"subject": sf.when(first, columns.subject)}
         if self.subscriptions.needs_metadata:
