@@ -187,7 +187,7 @@ def needs_metadata(index: SubscriptionIndex) -> bool:
 
 
 class PatternSearch:
-    """Finds subscriptions that have nothing but a pattern by the subject alone, several times as fast.
+    """Finds subscriptions that have nothing but a pattern by the subject alone, which is faster.
 
     It remembers the subjects of all batches and tasks that a process gets.
     """
