@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from pointsman.errors import InputError
-from pointsman.pipeline.config import PipelineFile, out_of, places_of
+from pointsman.pipeline.config import PipelineFile, destinations_of, out_of
 from pointsman.pipeline.destinations.choice import COMMANDS, claim_folders, names_of, owner_of
 from pointsman.pipeline.destinations.dead_letters import DEAD, count
 from pointsman.pipeline.destinations.deliverer import Failure, attempt, undelivered
@@ -87,7 +87,7 @@ class Replayer:
         self._owner = owner_of(self._files, out_of(pipeline))
         """The run that the dead letters are of, which may not be that of the checkpoint any more."""
         if self._owner is not None:
-            claim_folders(self._files, places_of(pipeline).claims, self._owner)
+            claim_folders(self._files, destinations_of(pipeline).claims, self._owner)
 
     def folders(self, destination: str | None = None) -> list[Folder]:
         """The dead letters that can be replayed; not those of a batch that is still to be repeated.
@@ -103,8 +103,8 @@ class Replayer:
 
     def look(self, folder: Folder) -> Replayed:
         """What is there, with nothing done."""
-        buried = count(self._read(folder))
-        return Replayed(folder.destination, folder.batch, folder.following, buried.letters, 0, buried.reason)
+        dead = count(self._read(folder))
+        return Replayed(folder.destination, folder.batch, folder.following, dead.letters, 0, dead.reason)
 
     def replay(self, folder: Folder) -> Replayed:
         """Delivers those of a folder."""
@@ -128,12 +128,14 @@ class Replayer:
         if folder.destination not in names_of(self._table):
             return Failure(f"the table has no destination {folder.destination!r} any more")
         try:
-            place = places_of(self._pipeline, following=folder.following).of(folder.destination, self._table)
+            destination = destinations_of(self._pipeline, following=folder.following).of(
+                folder.destination, self._table
+            )
         except Exception as error:
             return Failure(reason_of(error))
         owner = self._owner or self._checkpoint
         query = f"{owner}/{COMMANDS}" if folder.following else owner
-        return attempt(place, rows, Turn(folder.destination, folder.batch, query, folder.following, attempts))
+        return attempt(destination, rows, Turn(folder.destination, folder.batch, query, folder.following, attempts))
 
     def _read(self, folder: Folder) -> DataFrame:
         with spark_errors(folder.path):
