@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from pointsman.errors import RoutingError
@@ -43,14 +43,6 @@ class Stretch(NamedTuple):
 
     begin: int
     steps: tuple[str, ...]
-
-
-class Cycle(NamedTuple):
-    """Choices up to the moment at which the state is what it was before."""
-
-    choices: tuple[str, ...]
-    again: int
-    """The number of choices after which the state was the same as it is after all of them."""
 
 
 # -- choices
@@ -104,15 +96,12 @@ def stretches(kind: Kind, destinations: Sequence[Weighted], state: BalanceState)
     """The choices from this state on, for one of the kinds ``COUNTED``. Raises ``RoutingError`` as ``choose`` does."""
     if kind is Kind.LEAST_CONNECTIONS:
         return _levels(destinations, state)
-    if kind is Kind.ROUND_ROBIN:
-        ahead = islice(choices(kind, destinations, state), max(len(usable(destinations)), 1))
-        return (Stretch(0, tuple(name for name, _ in ahead)),)
-    cycle = _weighted_cycle(destinations, state)
-    begin, period = cycle.again, len(cycle.choices) - cycle.again
-    while begin and cycle.choices[begin - 1] == cycle.choices[begin - 1 + period]:
+    made, _, begin = _cycle(kind, destinations, state)
+    period = len(made) - begin
+    while begin and made[begin - 1] == made[begin - 1 + period]:
         begin -= 1
-    repeated = Stretch(begin, cycle.choices[begin : begin + period])
-    return (Stretch(0, cycle.choices[:begin]), repeated) if begin else (repeated,)
+    repeated = Stretch(begin, made[begin : begin + period])
+    return (Stretch(0, made[:begin]), repeated) if begin else (repeated,)
 
 
 def choices(kind: Kind, destinations: Sequence[Weighted], state: BalanceState) -> Iterator[tuple[str, BalanceState]]:
@@ -127,24 +116,18 @@ def usable(destinations: Sequence[Weighted]) -> list[str]:
     return [each.name for each in destinations if each.weight > 0]
 
 
-def _weighted_cycle(destinations: Sequence[Weighted], state: BalanceState) -> Cycle:
-    """The weighted choices from this state until it comes again.
-
-    The state after one choice is compared with, and one further on each time twice as many choices were made: what
-    follows from a state depends on it alone, and one that no order of these destinations leads to does not come again.
-    """
-    ahead = choices(Kind.WEIGHTED, destinations, state)
-    name, left = next(ahead)
-    made = [name]
-    first = mark = left.credits
-    at = 1
-    while True:
-        name, left = next(ahead)
+def _cycle(
+    kind: Kind, destinations: Sequence[Weighted], state: BalanceState
+) -> tuple[tuple[str, ...], list[BalanceState], int]:
+    """The choices until a state comes again, the different states, and after how many choices that one came first."""
+    made: list[str] = []
+    known: dict[BalanceState, int] = {}
+    for name, left in choices(kind, destinations, state):
         made.append(name)
-        if left.credits in (first, mark):
-            return Cycle(tuple(made), 1 if left.credits == first else at)
-        if len(made) == 2 * at:
-            mark, at = left.credits, len(made)
+        if left in known:
+            break
+        known[left] = len(made)
+    return tuple(made), list(known), known[left]
 
 
 def _levels(destinations: Sequence[Weighted], state: BalanceState) -> tuple[Stretch, ...]:
@@ -216,13 +199,8 @@ def after(kind: Kind, destinations: Sequence[Weighted], state: BalanceState, cou
     """
     if kind is Kind.LEAST_CONNECTIONS:
         return _with_more(destinations, state, count)
-    if kind is Kind.ROUND_ROBIN:
-        count = (count - 1) % max(len(usable(destinations)), 1) + 1
-    else:
-        made, again = _weighted_cycle(destinations, state)
-        if count >= len(made):
-            count = again + (count - again) % (len(made) - again)
-    return next(islice(choices(kind, destinations, state), count - 1, None))[1]
+    made, states, again = _cycle(kind, destinations, state)
+    return states[count - 1 if count < again else again - 1 + (count - again) % (len(made) - again)]
 
 
 def _with_more(destinations: Sequence[Weighted], state: BalanceState, count: int) -> BalanceState:
