@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pointsman.columns.output import BatchReport, Tally, new_folder
+from pointsman.columns.output import BatchReport, new_folder
 from pointsman.pipeline.columns import PROBLEM
 from pointsman.pipeline.formats import NO_OPTIONS, write_frame
 from pointsman.pipeline.shared_folder import check_shared
@@ -74,7 +74,9 @@ def _count(read: int, rows: DataFrame, table: RoutingTable) -> BatchReport:
     outcomes = rows.groupBy(MESSAGE).agg(sf.sort_array(sf.collect_set(OUTCOME)).alias("outcomes"))
     counted = {tuple(row["outcomes"]): row["count"] for row in outcomes.groupBy("outcomes").count().collect()}
     partly = counted.get((DELIVERED, QUARANTINED), 0)
-    tally = Tally(
+    report = BatchReport(
+        table.hash,
+        table.environment,
         read,
         counted.get((DELIVERED,), 0) + partly,
         counted.get((QUARANTINED,), 0),
@@ -83,7 +85,8 @@ def _count(read: int, rows: DataFrame, table: RoutingTable) -> BatchReport:
     )
     for row in groups:
         if row[OUTCOME] == DELIVERED:
-            tally.sent[row["route"], row["destination"]] += row["rows"]
+            report.by_route[row["route"], row["destination"]] += row["rows"]
         elif row[OUTCOME] == QUARANTINED:
-            tally.set_apart(row["stage"], row["code"], row["rows"], row["reason"])
-    return tally.report(table)
+            report.set_apart(row["stage"], row["code"], row["rows"], row["reason"])
+    report.check()
+    return report
