@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +17,7 @@ from pointsman.conditions import Condition
 from pointsman.conditions.compile import Holds
 
 Rows = npt.NDArray[np.int64]
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +152,8 @@ def _times(column: Any) -> list[datetime | None]:
 
 def _time(micros: int) -> datetime | None:
     try:
-        return datetime.fromtimestamp(micros // 1_000_000, UTC).replace(microsecond=micros % 1_000_000)
-    except (OverflowError, ValueError, OSError):
+        return EPOCH + timedelta(microseconds=micros)
+    except OverflowError:
         return None
 
 

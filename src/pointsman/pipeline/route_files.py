@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from pointsman.columns.output import BatchReport, new_folder
 from pointsman.pipeline.columns import PROBLEM
-from pointsman.pipeline.formats import NO_OPTIONS, write_frame
+from pointsman.pipeline.destinations.folder import save
+from pointsman.pipeline.formats import NO_OPTIONS
 from pointsman.pipeline.shared_folder import check_shared
 from pointsman.pipeline.spark.errors import spark_errors
 from pointsman.pipeline.stages import DELIVERED, OUTCOME, QUARANTINED, UNROUTED, route
@@ -48,9 +49,9 @@ def route_files(
         try:
             report = _count(messages.count(), rows, table)
             routed = found._replace(rows=rows.drop(MESSAGE))
-            write_frame(routed.deliveries, draft / "deliveries", format_name, options, ("destination",))
-            write_frame(routed.quarantine, draft / "quarantine", format_name, options)
-            write_frame(routed.unrouted, draft / "unrouted", format_name, options)
+            save(routed.deliveries, format_name, options, f"{draft}/deliveries", by=("destination",))
+            save(routed.quarantine, format_name, options, f"{draft}/quarantine")
+            save(routed.unrouted, format_name, options, f"{draft}/unrouted")
         finally:
             rows.unpersist()
         report.write(draft)
