@@ -199,14 +199,12 @@ class Decider:
             if number < 0:
                 continue
             plan = self._plans.plans[number]
-            if plan.is_constant:
+            if not plan.groups:
                 found_rows.append(np.repeat(rows, len(plan.routes)))
                 found_routes.append(np.tile(plan.routes, len(rows)))
                 continue
             taken = np.ones((len(rows), len(plan.routes)), np.bool_)
             questions = self._plans.questions
-            for at in plan.alone:
-                taken[:, at] = asker.holds(questions[plan.asked[at]], rows)
             for group in plan.groups:
                 left = np.arange(len(rows))
                 for at in group:
@@ -304,27 +302,21 @@ def _indices(encoded: Any) -> IntArray:
 
 def _by_row(looked: Looked, numbers: IntArray, refused: dict[int, Problem]) -> Found:
     """For each row the place of its subject, its plan and its problem, each by a number."""
-    problems: list[Problem] = [NO_SUBJECT]
-    by_problem = {NO_SUBJECT: 0}
+    found = {NO_SUBJECT: 0}
+    for problem in (*looked.problems.values(), *refused.values()):
+        found.setdefault(problem, len(found))
     by_subject = np.full(len(looked.plans) + 1, -1, np.int32)
     by_subject[-1] = 0
-
-    def number_of(problem: Problem) -> int:
-        if problem not in by_problem:
-            by_problem[problem] = len(problems)
-            problems.append(problem)
-        return by_problem[problem]
-
     for place, problem in looked.problems.items():
-        by_subject[place] = number_of(problem)
+        by_subject[place] = found[problem]
     # A row without a subject is at the end, which -1 leads to.
     plans = np.append(looked.plans, np.int32(-1))[numbers]
     problem_numbers = by_subject[numbers]
     if refused:
         rows = np.fromiter(refused, np.int64, len(refused))
         plans[rows] = -1
-        problem_numbers[rows] = [number_of(problem) for problem in refused.values()]
-    return Found(looked.texts, numbers, plans, problems, problem_numbers)
+        problem_numbers[rows] = [found[problem] for problem in refused.values()]
+    return Found(looked.texts, numbers, plans, list(found), problem_numbers)
 
 
 def _order(messages: pa.Table) -> Rows:
