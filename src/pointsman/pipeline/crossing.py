@@ -200,11 +200,11 @@ def _asking(decider: Decider, batch: Batch) -> Batch:
     """The batch with one more code, the last, for each row that is fine."""
     import numpy as np
 
+    from pointsman.columns.batch import with_code
+
     fine = np.flatnonzero(batch.found.problem_numbers < 0)
-    rows = np.concatenate([batch.rows, fine])
-    codes = np.concatenate([batch.codes, np.full(len(fine), decider.codes.asking, np.int32)])
-    order = np.argsort(rows, kind="stable")
-    return replace(batch, rows=rows[order], codes=codes[order])
+    rows, codes = with_code(batch.rows, batch.codes, fine, decider.codes.asking)
+    return replace(batch, rows=rows, codes=codes)
 
 
 def _codes(_: Decider, batch: Batch) -> Any:

@@ -26,7 +26,7 @@ from pointsman.pipeline.destinations.place import Turn, reason_of
 from pointsman.pipeline.spark.errors import spark_errors
 from pointsman.pipeline.spark.files import files_of
 from pointsman.pipeline.state.batches import mounted
-from pointsman.pipeline.versions import known_identity
+from pointsman.pipeline.versions import FOLLOW, ROUTE, known_identity, last_batch
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Replayer:
         Finishes first what a replay that was broken off has left. Raises ``InputError`` (``bad-usage``) for a
         destination that neither has dead letters nor is one of the table.
         """
-        found = [folder for following in (False, True) for folder in self._found(following=following)]
+        found = [*self._found(following=False), *self._found(following=True)]
         known = names_of(self._table) | {folder.destination for folder in found}
         if destination is not None and destination not in known:
             raise InputError("bad-usage", f"there is no destination {destination!r}, and no dead letter for one")
@@ -166,10 +166,11 @@ class Replayer:
 
     def _last_batch(self, *, following: bool) -> int | None:
         """The last batch that is done: one after it is repeated by the pipeline itself. None if none will be."""
-        query = f"{self._checkpoint}/{'follow' if following else 'route'}"
-        if self._owner != known_identity(mounted(self._checkpoint)) or not self._files.exists(query):
+        checkpoint = mounted(self._checkpoint)
+        query = checkpoint / (FOLLOW if following else ROUTE)
+        if self._owner != known_identity(checkpoint) or not query.exists():
             return None
-        return max((int(name) for name in self._files.names(f"{query}/commits") if name.isdecimal()), default=-1)
+        return last_batch(query / "commits")
 
 
 def _left(letters: DataFrame, failure: Failure) -> DataFrame:
