@@ -146,7 +146,10 @@ def below(pid: int) -> Iterator[tuple[str, int]]:
             pages = int(Path(f"/proc/{child}/statm").read_text().split()[1])
         except OSError:
             continue
-        yield "java" if "java" in name else "python", pages * 4096 >> 20
+        # A process that Java is about to start is named as the thread, and has the memory of Java until it begins.
+        for kind in ("java", "python"):
+            if name.startswith(kind):
+                yield kind, pages * 4096 >> 20
 
 
 def main() -> int:

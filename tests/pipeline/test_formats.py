@@ -19,7 +19,8 @@ from pyspark.sql import functions as sf
 from pointsman.columns.receive import receive
 from pointsman.errors import InputError, MessageError
 from pointsman.pipeline import json_lines
-from pointsman.pipeline.formats import format_of, read_archive, read_messages, stream_messages, write_frame
+from pointsman.pipeline.destinations.folder import save
+from pointsman.pipeline.formats import format_of, read_archive, read_messages, stream_messages
 from pointsman.pipeline.json_lines import PLACE
 from pointsman.store.queue import Queue
 from pointsman.table.tools.messages_file import TOO_LONG, read_line
@@ -238,13 +239,13 @@ def test_formats_of_text_hold_any_body(spark: SparkSession, tmp_path: Path) -> N
     frame = spark.createDataFrame(
         [("x", b"\xc3\xa9", {"k": "v"}), ("y", b"\xff", None)], "to string, body binary, metadata map<string,string>"
     ).coalesce(1)
-    write_frame(frame, tmp_path / "json", "json", partition_by=("to",))
+    save(frame, "json", {}, str(tmp_path / "json"), by=("to",))
     lines = [json.loads(next((tmp_path / "json" / f"to={to}").glob("*.json")).read_text()) for to in "xy"]
     assert lines == [
         {"body": "é", "metadata": {"k": "v"}},
         {"body_base64": base64.b64encode(b"\xff").decode()},
     ]
-    write_frame(frame, tmp_path / "csv", "csv")
+    save(frame, "csv", {}, str(tmp_path / "csv"))
     [file] = (tmp_path / "csv").glob("*.csv")
     assert file.read_text() == 'to,body,body_base64,metadata\nx,é,,"{""k"":""v""}"\ny,,/w==,\n'
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from pointsman.cli.main import main
-from pointsman.columns.output import BatchReport, Sent, new_folder
+from pointsman.columns.output import BatchReport, new_folder
 from pointsman.errors import InputError
 from pointsman.pipeline.formats import read_messages
 from pointsman.pipeline.route_files import route_files
@@ -148,5 +149,5 @@ def test_a_file_is_never_replaced_by_a_folder(tmp_path: Path) -> None:
 
 def test_the_deliveries_of_a_report_are_those_of_all_routes() -> None:
     """Each message may have several."""
-    report = BatchReport("hash", None, 2, 2, 0, 0, 0, (Sent("a", "x", 2), Sent("b", "y", 1)), ())
+    report = BatchReport("hash", None, 2, 2, by_route=Counter({("a", "x"): 2, ("b", "y"): 1}))
     assert report.deliveries == 3

@@ -27,7 +27,7 @@ from pointsman.bench.subscriptions_rows import COLUMNS, JOIN, LOOP, SPARK, Row
 from pointsman.bench.timing import microseconds
 from pointsman.pipeline.spark.session import local_session
 from pointsman.pipeline.subscriptions.compiled import compile_subscriptions
-from pointsman.pipeline.subscriptions.conditions import resolve_conditions
+from pointsman.pipeline.subscriptions.resolve import resolve_subscriptions
 from pointsman.subscriptions.columns import SubscriptionIndex
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _on_spark(plan: Plan, spark: SparkSession, data: Data, folder: Path) -> Row:
     started = perf_counter()
     subscriptions = compile_subscriptions(spark.read.parquet(str(folder / "subscriptions.parquet")), folder=folder)
     built = perf_counter() - started
-    resolved = resolve_conditions(messages, subscriptions)
+    resolved = resolve_subscriptions(messages, subscriptions)
     found = resolved.count()
     rounds = [measure(resolved) for _ in range(plan.turns)]
     seconds = min(wall for wall, _ in rounds)

@@ -33,7 +33,7 @@ def replay(
     Those that are delivered are dead no more; the rest stays, with the new reason. It can be repeated at any time. The
     exit code is 1 if dead letters are left.
     """
-    from pointsman.pipeline.config import PipelineFile, places_of
+    from pointsman.pipeline.config import PipelineFile, destinations_of
     from pointsman.pipeline.queue_source import register
     from pointsman.pipeline.replay import Replayer
     from pointsman.table.routing_table import RoutingTable
@@ -41,7 +41,7 @@ def replay(
     file = PipelineFile.load(pipeline)
     written = file.written
     table = RoutingTable.load(file.at(written.table), environment or written.environment)
-    places_of(file).check(table)
+    destinations_of(file).check(table)
     done: list[Replayed] = []
     with session("pointsman replay", master or written.master, **written.spark) as spark:
         register(spark)

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pointsman.columns.balance import COUNTED, answers, places
 from pointsman.columns.codes import Codes
 from pointsman.columns.plans import IntArray, Plans
-from pointsman.columns.questions import Asker, Rows, is_writable, texts_of
+from pointsman.columns.questions import Asker, Rows, texts_of, writable
 from pointsman.columns.subjects import NO_SUBJECT, Looked, Problem, Subjects
 from pointsman.routing.breaker import Way
 from pointsman.table.routing_table import RoutingTable
@@ -28,7 +28,7 @@ from pointsman.table.state import State
 NOTHING = np.empty(0, np.int32)
 NO_STATE = State()
 MOST_VERDICTS = 1 << 17
-"""Pairs of a principal and a subject that are remembered; when there are more, all are forgotten."""
+"""Answers of the access rules that are remembered."""
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class Batch:
     @property
     def translated(self) -> Any:
         """The different subjects as an Arrow array; null for one that is no text."""
-        return _texts(self.found.subjects)
+        return pa.array(writable(self.found.subjects), pa.string())
 
 
 class Decider:
@@ -86,8 +86,7 @@ class Decider:
         self.codes = Codes(table, self._plans.routes)
         self.reads = frozenset().union(*self._plans.reads)
         """The fields of a message that the table reads besides the subject and the principal."""
-        self._refusals: dict[tuple[str, str], Problem | None] = {}
-        self._readable: dict[tuple[str, str], bool] = {}
+        self._check = None if table.access is None else lru_cache(MOST_VERDICTS)(table.access.check)
         self._balanced = np.array([each.balance is not None for each in self._plans.routes], np.bool_)
 
     def decide(
@@ -144,8 +143,7 @@ class Decider:
         self, messages: pa.Table, principal: str | None, encoded: Any, numbers: IntArray
     ) -> dict[int, Problem]:
         """The rows whose principal may not publish their subject, and why."""
-        access = self.table.access
-        if access is None or not len(messages):
+        if self._check is None or not len(messages):
             return {}
         if principal is not None:
             column = pa.repeat(principal, len(messages))
@@ -158,35 +156,19 @@ class Decider:
         owners = _indices(who).astype(np.int64)
         asked = np.flatnonzero((owners >= 0) & (numbers >= 0))
         pairs, places = np.unique(owners[asked] * max(len(texts), 1) + numbers[asked], return_inverse=True)
-        if len(self._refusals) > MOST_VERDICTS:
-            self._refusals.clear()
-        verdicts = [self._refusal(names[pair // len(texts)], texts[pair % len(texts)]) for pair in pairs.tolist()]
-        if not any(verdicts):
-            return {}
+        verdicts = [
+            self._check(names[pair // len(texts)] or "", "publish", texts[pair % len(texts)] or "")
+            for pair in pairs.tolist()
+        ]
+        refused = ~np.array([each.allowed for each in verdicts], np.bool_)[places.reshape(-1)]
         return {
-            row: verdict
-            for row, place in zip(asked.tolist(), places.reshape(-1).tolist(), strict=True)
-            if (verdict := verdicts[place]) is not None
+            row: Problem("authorize", "publish-refused", verdicts[place].reason)
+            for row, place in zip(asked[refused].tolist(), places.reshape(-1)[refused].tolist(), strict=True)
         }
 
     def may_read(self, principal: str, subject: str) -> bool:
         """Whether the access rules, if there are any, let a principal read a subject; remembers the answers."""
-        access, key = self.table.access, (principal, subject)
-        if access is None:
-            return True
-        if len(self._readable) > MOST_VERDICTS:
-            self._readable.clear()
-        if key not in self._readable:
-            self._readable[key] = access.check(principal, "subscribe", subject).allowed
-        return self._readable[key]
-
-    def _refusal(self, principal: str | None, subject: str | None) -> Problem | None:
-        key = (principal or "", subject or "")
-        if key not in self._refusals and self.table.access is not None:
-            verdict = self.table.access.check(key[0], "publish", key[1])
-            refused = None if verdict.allowed else Problem("authorize", "publish-refused", verdict.reason)
-            self._refusals[key] = refused
-        return self._refusals[key]
+        return self._check is None or self._check(principal, "subscribe", subject).allowed
 
     # -- select
 
@@ -198,7 +180,9 @@ class Decider:
         rows, routes = self._taken(found.plans, asker)
         rows, codes = self._send(rows, routes, order, asker, state, seed, turns)
         if self.codes.unrouted is not None:
-            rows, codes = self._with_unrouted(rows, codes, found.problem_numbers < 0)
+            untaken = found.problem_numbers < 0
+            untaken[rows] = False
+            rows, codes = with_code(rows, codes, np.flatnonzero(untaken), self.codes.unrouted)
         if self.codes.is_guarded:
             codes = self._guard(rows, codes, order, state, now, turns)
         return Batch(rows, codes, found)
@@ -215,14 +199,12 @@ class Decider:
             if number < 0:
                 continue
             plan = self._plans.plans[number]
-            if plan.is_constant:
+            if not plan.groups:
                 found_rows.append(np.repeat(rows, len(plan.routes)))
                 found_routes.append(np.tile(plan.routes, len(rows)))
                 continue
             taken = np.ones((len(rows), len(plan.routes)), np.bool_)
             questions = self._plans.questions
-            for at in plan.alone:
-                taken[:, at] = asker.holds(questions[plan.asked[at]], rows)
             for group in plan.groups:
                 left = np.arange(len(rows))
                 for at in group:
@@ -275,15 +257,6 @@ class Decider:
         made = (self.codes.starts[number] + chosen).astype(np.int32)
         return np.where(chosen < 0, np.int32(self.codes.stuck[number]), made)
 
-    def _with_unrouted(self, rows: Rows, codes: IntArray, untaken: npt.NDArray[np.bool_]) -> tuple[Rows, IntArray]:
-        """The pairs, and one more for each row that is fine and that no route takes."""
-        untaken[rows] = False
-        extra = np.flatnonzero(untaken)
-        rows = np.concatenate([rows, extra])
-        codes = np.concatenate([codes, np.full(len(extra), self.codes.unrouted, np.int32)])
-        back = np.argsort(rows, kind="stable")
-        return rows[back], codes[back]
-
     def _guard(self, rows: Rows, codes: IntArray, order: Rows, state: State, now: float, turns: Turns) -> IntArray:
         """The codes with those of fallbacks where a breaker is open, and that of the one delivery that tries it."""
         guarded = codes.copy()
@@ -299,8 +272,12 @@ class Decider:
         return guarded
 
 
-def _texts(texts: list[str | None]) -> Any:
-    return pa.array([None if each is None or not is_writable(each) else each for each in texts], pa.string())
+def with_code(rows: Rows, codes: IntArray, more: Rows, code: int) -> tuple[Rows, IntArray]:
+    """The pairs of a row and a code, and behind them one with this code for each of ``more``."""
+    rows = np.concatenate([rows, more])
+    codes = np.concatenate([codes, np.full(len(more), code, np.int32)])
+    back = np.argsort(rows, kind="stable")
+    return rows[back], codes[back]
 
 
 def _encoded(column: Any, *, repeats: bool = True) -> Any:
@@ -325,27 +302,21 @@ def _indices(encoded: Any) -> IntArray:
 
 def _by_row(looked: Looked, numbers: IntArray, refused: dict[int, Problem]) -> Found:
     """For each row the place of its subject, its plan and its problem, each by a number."""
-    problems: list[Problem] = [NO_SUBJECT]
-    by_problem = {NO_SUBJECT: 0}
+    found = {NO_SUBJECT: 0}
+    for problem in (*looked.problems.values(), *refused.values()):
+        found.setdefault(problem, len(found))
     by_subject = np.full(len(looked.plans) + 1, -1, np.int32)
     by_subject[-1] = 0
-
-    def number_of(problem: Problem) -> int:
-        if problem not in by_problem:
-            by_problem[problem] = len(problems)
-            problems.append(problem)
-        return by_problem[problem]
-
     for place, problem in looked.problems.items():
-        by_subject[place] = number_of(problem)
+        by_subject[place] = found[problem]
     # A row without a subject is at the end, which -1 leads to.
     plans = np.append(looked.plans, np.int32(-1))[numbers]
     problem_numbers = by_subject[numbers]
     if refused:
         rows = np.fromiter(refused, np.int64, len(refused))
         plans[rows] = -1
-        problem_numbers[rows] = [number_of(problem) for problem in refused.values()]
-    return Found(looked.texts, numbers, plans, problems, problem_numbers)
+        problem_numbers[rows] = [found[problem] for problem in refused.values()]
+    return Found(looked.texts, numbers, plans, list(found), problem_numbers)
 
 
 def _order(messages: pa.Table) -> Rows:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import blake2b
-from itertools import starmap
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pointsman.columns.message_files import ON_SPARK, read_files, set_column
-from pointsman.columns.output import BatchReport, Tally, new_folder
-from pointsman.columns.routed import route
+from pointsman.columns.message_files import ON_SPARK, Chunk, read_files, set_column
+from pointsman.columns.output import BatchReport, new_folder
+from pointsman.columns.receive import PROBLEM
+from pointsman.columns.routed import Routed, route
 from pointsman.columns.row_files import Folder, check_format
 from pointsman.errors import InputError
 from pointsman.table.routing_table import RoutingTable
@@ -23,18 +22,8 @@ from pointsman.table.state import State
 NO_OPTIONS: Mapping[str, str] = {}
 MESSAGE = "pointsman_message"
 """The column with the number of the message."""
-NAMED_PRINCIPAL = "pointsman_principal"
-"""The column ``principal`` while another principal stands for all messages."""
 GUARDED = ("instead_of", "probe", "waits")
 """Columns that only tables with circuit breakers need."""
-
-
-class Outcome(NamedTuple):
-    """What became of a chunk of messages, as it is written."""
-
-    deliveries: pa.Table
-    quarantine: pa.Table
-    unrouted: pa.Table
 
 
 def route_files(
@@ -59,91 +48,76 @@ def route_files(
     if "://" in str(messages):
         raise InputError("bad-usage", f"a URL is read by Spark alone; {ON_SPARK}", file=str(messages))
     check_format(out_format, out_options)
-    tally, state = Tally(), State()
+    report, state = BatchReport(table.hash, table.environment), State()
+    unneeded = [] if any(each.breaker for each in table.destinations.values()) else list(GUARDED)
     with new_folder(out, overwrite=overwrite) as draft:
-        folders = [
-            Folder(draft / name, out_format, out_options, "destination" if name == "deliveries" else None)
-            for name in Outcome._fields
-        ]
+        deliveries = Folder(draft / "deliveries", out_format, out_options, "destination")
+        quarantine = Folder(draft / "quarantine", out_format, out_options)
+        unrouted = Folder(draft / "unrouted", out_format, out_options)
         try:
             for number, chunk in enumerate(read_files(Path(messages), format_name, options)):
-                prepared = _prepared(chunk.rows, tally.read)
-                if principal is not None:
-                    prepared = _renamed(prepared, "principal", NAMED_PRINCIPAL)
-                wrong = prepared["problem"].is_valid()
-                fine = prepared.filter(pc.invert(wrong)).drop_columns("problem")
+                rows = _numbered(chunk.rows, report.read)
+                wrong = rows["problem"].is_valid()
+                fine = rows.filter(pc.invert(wrong)).drop_columns("problem")
                 routed = route(fine, table, principal=principal, state=state, now=0.0, seed=number)
                 state = routed.state
-                refused = _refused(prepared.filter(wrong))
-                quarantine = pa.concat_tables([refused, routed.quarantine.select(refused.column_names)])
-                quarantine = quarantine.take(pc.sort_indices(quarantine[MESSAGE]))
-                _count(tally, len(chunk.rows), routed.deliveries, quarantine, len(routed.unrouted))
-                outcome = Outcome(_deliveries(routed.deliveries, table), quarantine, routed.unrouted)
-                for folder, rows in zip(folders, outcome, strict=True):
-                    told = _renamed(rows.drop_columns(MESSAGE), NAMED_PRINCIPAL, "principal")
-                    folder.add(told.rename_columns([chunk.names.get(name, name) for name in told.column_names]))
-            for folder in folders:
+                aside = _quarantine(rows.filter(wrong), routed)
+                _count(report, len(rows), routed, aside)
+                deliveries.add(_named(routed.deliveries.drop_columns(unneeded), chunk))
+                quarantine.add(_named(aside, chunk))
+                unrouted.add(_named(routed.unrouted, chunk))
+            for folder in (deliveries, quarantine, unrouted):
                 folder.close()
         finally:
-            for folder in folders:
+            for folder in (deliveries, quarantine, unrouted):
                 folder.abandon()
-        report = tally.report(table)
+        report.check()
         report.write(draft)
     return report
 
 
-def _prepared(made: pa.Table, first: int) -> pa.Table:
-    """The messages with an id each, and with ``MESSAGE``."""
-    rows = pa.array(np.arange(first, first + len(made), dtype=np.int64))
-    ids = made["id"].combine_chunks() if "id" in made.column_names else pa.nulls(len(made), pa.string())
-    missing = pc.or_kleene(ids.is_null(), pc.equal(ids, ""))
-    if "id" not in made.column_names or pc.any(missing).as_py():
-        made = set_column(made, "id", pc.if_else(missing, _new_ids(made, missing, rows), ids))
-    return made.append_column(MESSAGE, rows)
+def _numbered(rows: pa.Table, first: int) -> pa.Table:
+    """The messages with ``MESSAGE``, and with an id each: a new one follows from what it holds and from its number."""
+    numbers = range(first, first + len(rows))
+    ids = rows["id"].to_pylist() if "id" in rows.column_names else [None] * len(rows)
+    if not all(ids):
+        subjects = rows["subject"].cast(pa.binary()).to_pylist()
+        bodies = rows["body"].cast(pa.binary()).to_pylist() if "body" in rows.column_names else [None] * len(rows)
+        contents = [bytes(1).join([a or b"", b or b""]) for a, b in zip(subjects, bodies, strict=True)]
+        ids = [
+            id or f"{blake2b(content, digest_size=8).hexdigest()}-0-{number}"
+            for id, content, number in zip(ids, contents, numbers, strict=True)
+        ]
+        rows = set_column(rows, "id", pa.array(ids, pa.string()))
+    return rows.append_column(MESSAGE, pa.array(numbers, pa.int64()))
 
 
-def _new_ids(rows: pa.Table, missing: pa.Array[Any], numbers: pa.Array[Any]) -> pa.Array[Any]:
-    """Ids that follow from what a message holds and from its place."""
-    bodies = rows["body"].cast(pa.binary()) if "body" in rows.column_names else pa.nulls(len(rows), pa.binary())
-    subjects = rows["subject"].cast(pa.binary())
-
-    def make(is_missing: bool, subject: bytes | None, body: bytes | None, number: int) -> str | None:
-        if not is_missing:
-            return None
-        return f"{blake2b((subject or b'') + bytes(1) + (body or b''), digest_size=8).hexdigest()}-0-{number}"
-
-    columns = zip(*(each.to_pylist() for each in (missing, subjects, bodies, numbers)), strict=True)
-    return pa.array(list(starmap(make, columns)), pa.string())
+def _quarantine(refused: pa.Table, routed: Routed) -> pa.Table:
+    """What could not be received, and what was set aside later, in the order of the messages."""
+    refused = refused.append_column("original_subject", refused["subject"])
+    refused = refused.append_column("route", pa.nulls(len(refused), pa.string()))
+    every = pa.concat_tables([refused, routed.quarantine.select(refused.column_names)])
+    return every.take(pc.sort_indices(every[MESSAGE]))
 
 
-def _refused(rows: pa.Table) -> pa.Table:
-    """What could not be received, with the columns of the quarantine."""
-    made = rows.append_column("original_subject", rows["subject"])
-    return made.append_column("route", pa.nulls(len(rows), pa.string()))
+def _named(rows: pa.Table, chunk: Chunk) -> pa.Table:
+    """The rows as they are written, with the columns as the files spell them."""
+    told = rows.drop_columns(MESSAGE)
+    return told.rename_columns([chunk.names.get(name, name) for name in told.column_names])
 
 
-def _deliveries(rows: pa.Table, table: RoutingTable) -> pa.Table:
-    guarded = any(each.breaker is not None for each in table.destinations.values())
-    return rows if guarded else rows.drop_columns(list(GUARDED))
-
-
-def _count(tally: Tally, read: int, deliveries: pa.Table, quarantine: pa.Table, unrouted: int) -> None:
-    tally.read += read
-    tally.unrouted += unrouted
-    sent, aside = (np.unique(each[MESSAGE].to_numpy()) for each in (deliveries, quarantine))
+def _count(report: BatchReport, read: int, routed: Routed, quarantine: pa.Table) -> None:
+    sent, aside = (np.unique(each[MESSAGE].to_numpy()) for each in (routed.deliveries, quarantine))
     partly = len(np.intersect1d(sent, aside, assume_unique=True))
-    tally.partly += partly
-    tally.delivered += len(sent)
-    tally.quarantined += len(aside) - partly
-    counted = deliveries.group_by(["route", "destination"]).aggregate([([], "count_all")])
-    for name, destination, count in zip(*(counted[each].to_pylist() for each in counted.column_names), strict=True):
-        tally.sent[name, destination] += count
-    problems = quarantine["problem"].combine_chunks()
-    told = pa.table(problems.flatten(), ["stage", "code", "reason"])
+    report.read += read
+    report.delivered += len(sent)
+    report.quarantined += len(aside) - partly
+    report.unrouted += len(routed.unrouted)
+    report.partly += partly
+    counted = routed.deliveries.group_by(["route", "destination"]).aggregate([([], "count_all")])
+    for row in counted.to_pylist():
+        report.by_route[row["route"], row["destination"]] += row["count_all"]
+    told = pa.table(quarantine["problem"].combine_chunks().flatten(), PROBLEM.names)
     counted = told.group_by(["stage", "code"]).aggregate([([], "count_all"), ("reason", "min")])
     for row in counted.to_pylist():
-        tally.set_apart(row["stage"], row["code"], row["count_all"], row["reason_min"])
-
-
-def _renamed(rows: pa.Table, name: str, new: str) -> pa.Table:
-    return rows.rename_columns([new if each == name else each for each in rows.column_names])
+        report.set_apart(row["stage"], row["code"], row["count_all"], row["reason_min"])

@@ -24,15 +24,12 @@ import pyarrow.parquet as pq
 
 from pointsman.columns.receive import PROBLEM, SCHEMA, STAGE, USUAL_TIME, receive
 from pointsman.errors import InputError
-from pointsman.table.tools.messages_file import MAXIMUM_LINE
+from pointsman.table.tools.messages_file import LINE_BITS, MAXIMUM_LINE, WHITE_SPACE
 
 CHUNK = 4 << 20
 """Bytes of text that are read at once."""
 ROWS = 16_384
 """Rows of Parquet that are read at once."""
-LINE_BITS = 40
-"""Of a position: the line; the bits above are the number of the file."""
-WHITE_SPACE = b" \t\n\r\x0b\f"
 ON_SPARK = "add --master 'local[*]' to do it on Spark"
 MAP = SCHEMA.field("metadata").type
 TIME = SCHEMA.field("time").type
@@ -117,15 +114,15 @@ def _json(path: Path, _: Mapping[str, str]) -> Iterator[Chunk]:
     for number, file in enumerate(files):
         label = "line " if len(files) == 1 else f"{file.name} line "
         for first, lines in _lines(file):
-            numbered = [(at, line) for at, line in enumerate(lines, first) if line.strip(WHITE_SPACE)]
+            numbered = [(at, line) for at, line in enumerate(lines, first) if line.strip(WHITE_SPACE.encode())]
             fits = [line if len(line) <= MAXIMUM_LINE else None for _, line in numbered]
             names = pa.array([f"{label}{at}" for at, _ in numbered], pa.string())
             made = receive(pa.array(fits, pa.binary()), names)
             if None in fits:
                 texts = pa.array([line for _, line in numbered], pa.binary())
-                made = set_column(made, "body", pc.coalesce(_whole(made["body"]), texts))
+                made = set_column(made, "body", pc.coalesce(made["body"].combine_chunks(), texts))
             places = pa.array([number << LINE_BITS | at for at, _ in numbered], pa.int64())
-            yield Chunk(set_column(made, "position", pc.coalesce(_whole(made["position"]), places)), {})
+            yield Chunk(set_column(made, "position", pc.coalesce(made["position"].combine_chunks(), places)), {})
 
 
 def _has_bytes(file: Path) -> bool:
@@ -185,10 +182,9 @@ def _rows(texts: list[str], header: list[str], separator: str) -> Chunk:
     table, names = _lowered(pa.table(arrays, header))
     table = _with_problems(table, names)
     if wrong.any():
-        reasons = pa.array(["the row is not as the columns say"] * len(rows))
-        table = _set_problem(table, pa.array(wrong), reasons)
+        table = _set_problem(table, pa.array(wrong), "the row is not as the columns say")
         whole = pa.array([text if is_wrong else None for text, is_wrong in zip(texts, wrong, strict=True)], pa.string())
-        given = [_whole(table["body"])] if "body" in table.column_names else []
+        given = [table["body"].combine_chunks()] if "body" in table.column_names else []
         table = set_column(table, "body", pc.coalesce(whole, *given))
     return Chunk(table, names)
 
@@ -232,11 +228,9 @@ def _column(table: pa.Table, field: pa.Field[Any], keys: Mapping[str, Any]) -> A
 
 def _plain(schema: pa.Schema, files: Sequence[str]) -> pa.Schema:
     """The schema with the plain type of each kind of text and time, as Spark reads them."""
-    first = pq.ParquetFile(files[0])
-    instants = {
-        first.schema.column(n).path for n in range(len(first.schema)) if first.schema.column(n).physical_type == "INT96"
-    }
-    first.close()
+    stored = pq.read_metadata(files[0]).schema
+    columns = [stored.column(number) for number in range(len(stored))]
+    instants = {column.path for column in columns if column.physical_type == "INT96"}
     return pa.schema([(field.name, _plain_type(field.type, is_instant=field.name in instants)) for field in schema])
 
 
@@ -270,11 +264,11 @@ def _fit(rows: pa.Table, names: Mapping[str, str]) -> Chunk:
     for field, what in (("metadata", "a JSON object of texts"), ("time", "a time")):
         if field not in made.column_names or not pa.types.is_string(made[field].type):
             continue
-        texts = _whole(made[field])
+        texts = made[field].combine_chunks()
         values = _by_value(texts, _map, MAP) if field == "metadata" else _times(texts)
         wrong = pc.and_(texts.is_valid(), values.is_null())
         made = _set_problem(made, wrong, pc.binary_join_element_wise(f"{field} is not {what}: ", texts, ""))
-        fine = pc.is_null(_whole(made["problem"]))
+        fine = pc.is_null(made["problem"].combine_chunks())
         kept = pc.if_else(fine, pa.array(range(len(values)), pa.int64()), None)
         made = set_column(made, field, values.take(kept))
     _check(made, names)
@@ -302,14 +296,13 @@ def _with_problems(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
     return table
 
 
-def _set_problem(table: pa.Table, where: pa.Array[Any], reasons: pa.Array[Any]) -> pa.Table:
+def _set_problem(table: pa.Table, where: pa.Array[Any], reason: str | pa.Array[Any]) -> pa.Table:
     """The rows with this problem where the mask is true and there is none so far."""
     if not pc.any(where).as_py():
         return table
-    count = len(table)
-    texts = [pa.array([text] * count) for text in (STAGE, "bad-message")]
-    made = pa.StructArray.from_arrays([*texts, reasons.cast(pa.string())], fields=list(PROBLEM))
-    given = _whole(table["problem"])
+    parts = [pa.repeat(each, len(table)) if isinstance(each, str) else each for each in (STAGE, "bad-message", reason)]
+    made = pa.StructArray.from_arrays(parts, fields=list(PROBLEM))
+    given = table["problem"].combine_chunks()
     return set_column(table, "problem", pc.if_else(pc.and_(where, given.is_null()), made, given))
 
 
@@ -317,13 +310,12 @@ def _with_bytes(table: pa.Table) -> pa.Table:
     """The rows with the bytes of ``body_base64`` as their body, where there is such a column."""
     if "body_base64" not in table.column_names or not pa.types.is_string(table["body_base64"].type):
         return table
-    texts = _whole(table["body_base64"])
+    texts = table["body_base64"].combine_chunks()
     read = _by_value(texts, _decoded, pa.binary())
     has_body = "body" in table.column_names
-    plain = _whole(table["body"]).cast(pa.binary()) if has_body else pa.nulls(len(table), pa.binary())
+    plain = table["body"].combine_chunks().cast(pa.binary()) if has_body else pa.nulls(len(table), pa.binary())
     wrong = pc.and_(texts.is_valid(), pc.or_(read.is_null(), plain.is_valid()))
-    reasons = pa.array(["body_base64 is not Base64, or there is a body as well"] * len(table), pa.string())
-    told = _set_problem(table, wrong, reasons)
+    told = _set_problem(table, wrong, "body_base64 is not Base64, or there is a body as well")
     return set_column(told, "body", pc.coalesce(read, plain)).drop_columns("body_base64")
 
 
@@ -401,7 +393,3 @@ def set_column(table: pa.Table, name: str, column: Any) -> pa.Table:
     if name not in table.column_names:
         return table.append_column(name, column)
     return table.set_column(table.column_names.index(name), name, column)
-
-
-def _whole(column: Any) -> Any:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from pointsman.errors import InputError
-from pointsman.table.routing_table import RoutingTable
 
 REPORT = "report.json"
 
@@ -38,28 +37,54 @@ class SetAside(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BatchReport:
-    """What became of the messages of a batch."""
+    """What became of the messages of a batch: counts that grow while it is routed, until they are checked."""
 
     table: str
     """The hash of the table."""
     environment: str | None
-    read: int
-    delivered: int
+    read: int = 0
+    delivered: int = 0
     """Messages with at least one delivery."""
-    quarantined: int
+    quarantined: int = 0
     """Messages without a delivery that something is wrong with."""
-    unrouted: int
-    partly: int
+    unrouted: int = 0
+    partly: int = 0
     """Messages that are delivered by one route, and quarantined by another that could not choose a destination."""
-    sent: tuple[Sent, ...]
-    set_aside: tuple[SetAside, ...]
+    by_route: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Deliveries by route and destination."""
+    by_problem: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
+    """By stage and code: the rows of the quarantine, and the first of their reasons in the order of texts."""
+
+    def set_apart(self, stage: str, code: str, rows: int, reason: str) -> None:
+        """Adds rows of the quarantine."""
+        known, first = self.by_problem.get((stage, code), (0, reason))
+        self.by_problem[stage, code] = (known + rows, min(first, reason))
+
+    @property
+    def sent(self) -> list[Sent]:
+        """The deliveries, most first."""
+        found = [Sent(*key, count) for key, count in self.by_route.items()]
+        return sorted(found, key=lambda each: (-each.deliveries, each.route, each.destination))
+
+    @property
+    def set_aside(self) -> list[SetAside]:
+        """The rows of the quarantine, most first."""
+        found = [SetAside(*key, *told) for key, told in self.by_problem.items()]
+        return sorted(found, key=lambda each: (-each.rows, each.stage, each.code))
 
     @property
     def deliveries(self) -> int:
         """All of them."""
-        return sum(each.deliveries for each in self.sent)
+        return self.by_route.total()
+
+    def check(self) -> None:
+        """Raises ``InputError`` (``uneven-batch``) if the messages do not add up."""
+        parts = (self.delivered, self.quarantined, self.unrouted)
+        if sum(parts) != self.read:
+            added = f"{' + '.join(map(str, parts))} = {sum(parts)}"
+            raise InputError("uneven-batch", f"{self.read} messages were read, but {added} have an outcome")
 
     def as_dict(self) -> dict[str, Any]:
         """For ``--json``."""
@@ -76,47 +101,6 @@ class BatchReport:
     def write(self, folder: Path) -> None:
         """Writes ``report.json`` into a folder."""
         (folder / REPORT).write_text(json.dumps(self.as_dict(), ensure_ascii=False, indent=2) + "\n", "utf-8")
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counts that grow, chunk by chunk, until they are a report."""
-
-    read: int = 0
-    delivered: int = 0
-    quarantined: int = 0
-    unrouted: int = 0
-    partly: int = 0
-    sent: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Deliveries by route and destination."""
-    set_aside: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Rows of the quarantine by stage and code."""
-    reasons: dict[tuple[str, str], str] = field(default_factory=dict)
-    """For each stage and code the first reason in the order of texts."""
-
-    def set_apart(self, stage: str, code: str, rows: int, reason: str) -> None:
-        """Adds rows of the quarantine."""
-        key = (stage, code)
-        self.set_aside[key] += rows
-        self.reasons[key] = min(reason, self.reasons.get(key, reason))
-
-    def report(self, table: RoutingTable) -> BatchReport:
-        """The report. Raises ``InputError`` (``uneven-batch``) if the messages do not add up."""
-        sent = [Sent(*key, count) for key, count in self.sent.items()]
-        aside = [SetAside(*key, count, self.reasons[key]) for key, count in self.set_aside.items()]
-        parts = (self.delivered, self.quarantined, self.unrouted)
-        if sum(parts) != self.read:
-            added = f"{' + '.join(map(str, parts))} = {sum(parts)}"
-            raise InputError("uneven-batch", f"{self.read} messages were read, but {added} have an outcome")
-        return BatchReport(
-            table.hash,
-            table.environment,
-            self.read,
-            *parts,
-            self.partly,
-            tuple(sorted(sent, key=lambda each: (-each.deliveries, each.route, each.destination))),
-            tuple(sorted(aside, key=lambda each: (-each.rows, each.stage, each.code))),
-        )
 
 
 @contextmanager
@@ -138,7 +122,16 @@ def new_folder(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     try:
         yield draft
         check_free(path, overwrite=overwrite)
-        _put(draft, path)
+        old = draft.with_name(f"{draft.name}-old")
+        if path.exists():
+            path.rename(old)
+        try:
+            draft.rename(path)
+        except OSError:
+            if old.exists():
+                old.rename(path)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -150,17 +143,3 @@ def check_free(path: Path, *, overwrite: bool) -> None:
     if path.exists() or path.is_symlink():
         what = "there is a folder already" if path.is_dir() else "there is a file in its place, which is no folder"
         raise InputError("folder-exists", what, file=str(path))
-
-
-def _put(draft: Path, path: Path) -> None:
-    if not path.exists():
-        draft.rename(path)
-        return
-    old = draft.with_name(f"{draft.name}-old")
-    path.rename(old)
-    try:
-        draft.rename(path)
-    except OSError:
-        old.rename(path)
-        raise
-    shutil.rmtree(old, ignore_errors=True)

@@ -30,14 +30,10 @@ class Plan:
     asked: tuple[int, ...]
     """For each of them the number of its question, or ``NO_QUESTION``."""
     groups: tuple[tuple[int, ...], ...]
-    """Places among ``routes`` of which the first that holds is taken, in the order in which they are asked."""
-    alone: tuple[int, ...]
-    """Places of routes that stand for themselves and ask a question."""
+    """Places among ``routes`` of which the first that holds is taken, in the order in which they are asked.
 
-    @property
-    def is_constant(self) -> bool:
-        """Whether nothing is asked: every message of the plan goes the same way."""
-        return not self.groups and not self.alone
+    A route that asks a question and competes with no other is a group of its own.
+    """
 
 
 class Plans:
@@ -78,26 +74,20 @@ class Plans:
         return len(self.questions) - 1
 
     def _plan(self, matching: Sequence[int]) -> Plan:
-        competing: dict[tuple[str, str], list[int]] = {}
-        kept = []
+        competing: dict[object, list[int]] = {}
         for number in matching:
             route = self.routes[number]
-            if route.strategy in COMPETING:
-                competing.setdefault((route.strategy, route.group), []).append(number)
-            else:
-                kept.append(number)
+            key = (route.strategy, route.group) if route.strategy in COMPETING else number
+            competing.setdefault(key, []).append(number)
         ranked = [self._ranked(numbers) for numbers in competing.values()]
-        kept = sorted([*kept, *(number for numbers in ranked for number in numbers)])
+        kept = sorted(number for numbers in ranked for number in numbers)
         place = {number: at for at, number in enumerate(kept)}
-        asked = tuple(self._asked[number] for number in kept)
         groups = tuple(
             tuple(place[number] for number in numbers)
             for numbers in ranked
             if len(numbers) > 1 or self._asked[numbers[0]] != NO_QUESTION
         )
-        grouped = {at for group in groups for at in group}
-        alone = tuple(at for at, question in enumerate(asked) if question != NO_QUESTION and at not in grouped)
-        return Plan(np.array(kept, np.int32), asked, groups, alone)
+        return Plan(np.array(kept, np.int32), tuple(self._asked[number] for number in kept), groups)
 
     def _ranked(self, numbers: list[int]) -> list[int]:
         """Those of a group that can be taken, in the order in which they are asked."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +17,7 @@ from pointsman.conditions import Condition
 from pointsman.conditions.compiler import Holds
 
 Rows = npt.NDArray[np.int64]
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,8 @@ class Asker:
 
 def texts_of(column: Any) -> list[str | None]:
     """The texts of a column; one that is not UTF-8 holds lone surrogates, which no dialect allows."""
+    if pa.types.is_null(column.type):
+        return [None] * len(column)
     try:
         found: list[str | None] = column.to_pylist()
         return found
@@ -110,22 +113,21 @@ def texts_of(column: Any) -> list[str | None]:
         return [None if each is None else each.decode(errors="surrogateescape") for each in raw]
 
 
-def is_writable(text: str) -> bool:
+def is_writable(text: str | None) -> bool:
     """Whether UTF-8 can write the text."""
-    if text.isascii():
-        return True
     try:
-        text.encode()
+        return text is not None and (text.isascii() or bool(text.encode()))
     except UnicodeEncodeError:
         return False
-    return True
+
+
+def writable(texts: list[str | None]) -> list[str | None]:
+    """The texts; None for one that UTF-8 cannot write, which no message holds."""
+    return [text if is_writable(text) else None for text in texts]
 
 
 def _texts(column: Any) -> list[str | None]:
-    """The texts of a column; None for one that is not UTF-8, which no message holds."""
-    if pa.types.is_null(column.type):
-        return [None] * len(column)
-    return [None if each is None or not is_writable(each) else each for each in texts_of(column)]
+    return writable(texts_of(column))
 
 
 def _bytes(column: Any) -> list[bytes]:
@@ -150,8 +152,8 @@ def _times(column: Any) -> list[datetime | None]:
 
 def _time(micros: int) -> datetime | None:
     try:
-        return datetime.fromtimestamp(micros // 1_000_000, UTC).replace(microsecond=micros % 1_000_000)
-    except (OverflowError, ValueError, OSError):
+        return EPOCH + timedelta(microseconds=micros)
+    except OverflowError:
         return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -98,9 +98,8 @@ def defined(
             received = read_received(text, name, others, keys)
         except MessageError as error:
             problem = {"stage": STAGE, "code": error.code, "reason": error.problem}
-        for field, value in zip(columns, _row(received, name, text), strict=False):
-            columns[field].append(value)
-        columns["problem"].append(problem)
+        for column, value in zip(columns.values(), (*_row(received, name, text), problem), strict=True):
+            column.append(value)
     return pa.RecordBatch.from_arrays([pa.array(columns[field.name], field.type) for field in SCHEMA], schema=SCHEMA)
 
 
@@ -139,13 +138,6 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     body: Any = UNSET
 
 
-class Quick(NamedTuple):
-    """The lines that msgspec could read, and which of them all."""
-
-    lines: list[Any]
-    rows: list[int]
-
-
 def _float(text: str) -> float:
     value = float(text)
     # Only within these bounds does msgspec write a number as the definition does.
@@ -164,17 +156,12 @@ def _reader(others: frozenset[str], keys: frozenset[tuple[str, str]]) -> msgspec
         return None
     if set(renamed.values()) & set(fields) or len(names) < len(fields) + len(renamed):
         return None
-    if not (others or renamed):
-        return msgspec.json.Decoder(_Line, float_hook=_float)
     # Not under their own names, which may be anything.
     further = {f"other_{number}": other for number, other in enumerate(sorted(others))}
-    own = [(each.name, each.type, each.default) for each in msgspec.structs.fields(_Line)]
+    own = [(each.name, each.type, each.default) for each in msgspec.structs.fields(_Line)[1:]]
+    more = [(name, Any, UNSET) for name in further]
     made = msgspec.defstruct(
-        "_Line",
-        [each if each[0] != "subject" else each[:2] for each in own] + [(name, Any, UNSET) for name in further],
-        rename=further | renamed,
-        forbid_unknown_fields=True,
-        gc=False,
+        "_Line", [("subject", str), *own, *more], rename=further | renamed, forbid_unknown_fields=True, gc=False
     )
     return msgspec.json.Decoder(made, float_hook=_float)
 
@@ -188,12 +175,20 @@ def _received(
 ) -> pa.RecordBatch:
     if reader is None:
         return defined(texts, names, others, keys)
-    quick = _decoded(texts, reader)
-    batch, same = _columns(quick.lines, [names[row] for row in quick.rows])
-    same &= _unique(quick, texts)
-    if same.all() and len(quick.rows) == len(texts):
+    lines, numbers = [], []
+    for row, text in enumerate(texts):
+        try:
+            line = reader.decode(text or b"")
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            continue
+        if not _is_deep(text or b"", line):
+            lines.append(line)
+            numbers.append(row)
+    batch, same = _columns(lines, [names[row] for row in numbers])
+    same &= _unique(lines, [texts[row] or b"" for row in numbers])
+    if same.all() and len(lines) == len(texts):
         return batch
-    rows = np.array(quick.rows, np.int64)[same]
+    rows = np.array(numbers, np.int64)[same]
     rest = np.ones(len(texts), np.bool_)
     rest[rows] = False
     left = np.flatnonzero(rest)
@@ -203,48 +198,22 @@ def _received(
     return pa.concat_batches([batch.filter(pa.array(same)), slow]).take(pa.array(order))
 
 
-def _decoded(texts: list[bytes | None], reader: msgspec.json.Decoder[Any]) -> Quick:
-    """The lines that msgspec can read and that are not nested deeply."""
-    decode = reader.decode
-    try:
-        quick = Quick([decode(text) for text in texts], list(range(len(texts))))  # type: ignore[arg-type]  # None fails
-    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
-        quick = Quick([], [])
-        for row, text in enumerate(texts):
-            try:
-                line = decode(text or b"")
-            except (msgspec.MsgspecError, ValueError, RecursionError):
-                continue
-            quick.lines.append(line)
-            quick.rows.append(row)
-    deep = {
-        row for row, text in enumerate(texts) if text is not None and len(text) > 2 * DEEPEST and _may_be_deep(text)
-    }
-    if not deep:
-        return quick
-    kept = [
-        (line, row)
-        for line, row in zip(*quick, strict=True)
-        if row not in deep or is_nested_within(list(msgspec.structs.astuple(line)), DEEPEST)
-    ]
-    return Quick([line for line, _ in kept], [row for _, row in kept])
+def _is_deep(text: bytes, line: Any) -> bool:
+    if len(text) <= 2 * DEEPEST or text.count(b"{") + text.count(b"[") <= DEEPEST:
+        return False
+    return not is_nested_within(list(msgspec.structs.astuple(line)), DEEPEST)
 
 
-def _may_be_deep(text: bytes) -> bool:
-    return text.count(b"{") + text.count(b"[") > DEEPEST
-
-
-def _unique(quick: Quick, texts: list[bytes | None]) -> Mask:
+def _unique(lines: list[Any], texts: list[bytes]) -> Mask:
     """Which lines have no key twice, in no object.
 
     msgspec keeps the last of equal keys. So a line with such keys has more strings than it has when it is written
     again, and more quotation marks.
     """
-    read = [texts[row] or b"" for row in quick.rows]
-    if _quotes(b"\n".join(read)) == _quotes(_encoder.encode_lines(quick.lines)):
-        return np.ones(len(read), np.bool_)
-    again = map(_encoder.encode, quick.lines)
-    return np.array([_quotes(text) == _quotes(each) for text, each in zip(read, again, strict=True)], np.bool_)
+    if _quotes(b"\n".join(texts)) == _quotes(_encoder.encode_lines(lines)):
+        return np.ones(len(lines), np.bool_)
+    again = map(_encoder.encode, lines)
+    return np.array([_quotes(text) == _quotes(each) for text, each in zip(texts, again, strict=True)], np.bool_)
 
 
 def _quotes(text: bytes) -> int:

@@ -42,9 +42,7 @@ class Routed:
     @cached_property
     def deliveries(self) -> pa.Table:
         """One row for each delivery, in the order of the messages."""
-        stuck = np.array([code.problem is not None for code in self.codes], np.bool_)
-        chosen = ~stuck[self.batch.codes] if len(self.batch.codes) else np.empty(0, np.bool_)
-        rows, codes = self.batch.rows[chosen], self.batch.codes[chosen]
+        rows, codes = self.batch.rows[~self._stuck], self.batch.codes[~self._stuck]
         taken = self._taken(rows)
         named = self._named(codes)
         parts = [taken["id"].cast(pa.string()), named["route"], named["destination"]]
@@ -56,8 +54,7 @@ class Routed:
         """The messages that something is wrong with; one that two routes cannot choose for is there twice."""
         batch = self.batch
         whole = np.flatnonzero(batch.found.problem_numbers >= 0)
-        stuck = np.array([code.problem is not None for code in self.codes], np.bool_)
-        parts = np.flatnonzero(stuck[batch.codes]) if len(batch.codes) else np.empty(0, np.int64)
+        parts = np.flatnonzero(self._stuck)
         problems = [batch.found.problems[number] for number in batch.found.problem_numbers[whole].tolist()]
         codes = [self.codes[number] for number in batch.codes[parts].tolist()]
         rows = np.concatenate([whole, batch.rows[parts]])
@@ -74,6 +71,12 @@ class Routed:
         left = self.batch.found.problem_numbers < 0
         left[self.batch.rows] = False
         return self._taken(np.flatnonzero(left))
+
+    @cached_property
+    def _stuck(self) -> Any:
+        """For each pair whether its route could not choose a destination."""
+        stuck = np.fromiter((code.problem is not None for code in self.codes), np.bool_, len(self.codes))
+        return stuck[self.batch.codes]
 
     def _taken(self, rows: Any) -> pa.Table:
         batch = self.batch

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from pointsman.columns.plans import IntArray, Plans
-from pointsman.columns.questions import is_writable, texts_of
+from pointsman.columns.questions import is_writable, texts_of, writable
 from pointsman.errors import NamingError, SubjectError, TemplateError
 from pointsman.matching.compiled import CompiledIndex
 from pointsman.table.routing_table import RoutingTable
@@ -83,17 +83,12 @@ class Subjects:
         new = [text for text in texts if text is not None and text not in known]
         if new:
             found = self._resolve([*new], None)
-            for place, each in enumerate(zip(new, found.texts, found.plans.tolist(), strict=True)):
-                known[each[0]] = (each[1], each[2], found.problems.get(place))
-        made: list[str | None] = []
-        numbers = np.empty(len(texts), np.int32)
-        problems: dict[int, Problem] = {}
-        for place, text in enumerate(texts):
-            subject, numbers[place], problem = NOTHING_KNOWN if text is None else known[text]
-            made.append(subject)
-            if problem is not None:
-                problems[place] = problem
-        return Looked(made, numbers, problems)
+            for place, (text, *told) in enumerate(zip(new, found.texts, found.plans.tolist(), strict=True)):
+                known[text] = (*told, found.problems.get(place))
+        looked = [NOTHING_KNOWN if text is None else known[text] for text in texts]
+        numbers = np.fromiter((number for _, number, _ in looked), np.int32, len(looked))
+        problems = {place: problem for place, (_, _, problem) in enumerate(looked) if problem is not None}
+        return Looked([subject for subject, _, _ in looked], numbers, problems)
 
     def _resolve(self, texts: list[str | None], dictionary: Any | None) -> Looked:
         problems: dict[int, Problem] = {}
@@ -102,16 +97,18 @@ class Subjects:
                 None if text is None else self._translated(text, place, problems) for place, text in enumerate(texts)
             ]
             dictionary = None
-        found = self._index.match(_column(texts, problems) if dictionary is None else dictionary)
+        if dictionary is None:
+            fine = [None if place in problems else text for place, text in enumerate(texts)]
+            dictionary = pa.array(writable(fine), pa.string())
+        found = self._index.match(dictionary)
         plans = self.plans_of(found)
         for place in np.flatnonzero(plans < 0).tolist():
             text = texts[place]
-            if place in problems:
-                continue
-            if text is None:
-                problems[place] = NO_SUBJECT
+            problem = problems.get(place) or (NO_SUBJECT if text is None else self._invalid(text))
+            if problem is None:
+                plans[place] = self._plans.number(np.empty(0, np.int32))
             else:
-                self._without_routes(text, place, plans, problems)
+                problems[place] = problem
         return Looked(texts, plans, problems)
 
     def plans_of(self, found: Any) -> IntArray:
@@ -143,23 +140,12 @@ class Subjects:
             return new
         return subject
 
-    def _without_routes(self, subject: str, place: int, plans: IntArray, problems: dict[int, Problem]) -> None:
-        """A subject that no dialect of the routes has; that of the table may."""
+    def _invalid(self, subject: str) -> Problem | None:
+        """What is wrong with a subject that no dialect of the routes has; None if that of the table has it."""
         if not is_writable(subject):
-            problems[place] = NOT_UTF8
-            return
+            return NOT_UTF8
         try:
             self._table.index.match(subject)
         except SubjectError as error:
-            problems[place] = Problem("resolve", error.code, error.problem)
-        else:
-            plans[place] = self._plans.number(np.empty(0, np.int32))
-
-
-def _column(texts: list[str | None], problems: dict[int, Problem]) -> Any:
-    """The texts that nothing is wrong with, and that UTF-8 can write."""
-    fine = [None if place in problems else text for place, text in enumerate(texts)]
-    try:
-        return pa.array(fine, pa.string())
-    except UnicodeEncodeError:
-        return pa.array([text if text is None or is_writable(text) else None for text in fine], pa.string())
+            return Problem("resolve", error.code, error.problem)
+        return None

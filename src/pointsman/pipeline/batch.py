@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pointsman.columns.balance import moved, settled
 from pointsman.pipeline.bad_files import BadFiles
 from pointsman.pipeline.columns import PROBLEM
-from pointsman.pipeline.config import PipelineFile, out_of, places_of
+from pointsman.pipeline.config import PipelineFile, destinations_of, out_of
 from pointsman.pipeline.counts import Counted, Totals, counted, observe
 from pointsman.pipeline.destinations.choice import names_of
 from pointsman.pipeline.destinations.deliverer import Deliverer, Slices, Written
@@ -19,7 +19,7 @@ from pointsman.pipeline.stages import QUARANTINED, Coded, code, code_lines
 from pointsman.pipeline.state import batches
 from pointsman.pipeline.state.breakers import report
 from pointsman.pipeline.subscriptions.owners import with_owners
-from pointsman.pipeline.subscriptions.versions import Subscribed
+from pointsman.pipeline.subscriptions.versions import SubscriptionVersions
 from pointsman.pipeline.versions import Tables, Tell
 from pointsman.subscriptions.output_adapter import ROUTE
 from pointsman.table.routing_table import RoutingTable
@@ -57,7 +57,7 @@ class BatchRunner:
         clock: Callable[[], float] = time.time,
         *,
         following: bool = False,
-        subscribed: Subscribed | None = None,
+        subscribed: SubscriptionVersions | None = None,
         bad_files: BadFiles | None = None,
     ) -> None:
         self._tables = tables
@@ -65,9 +65,9 @@ class BatchRunner:
         written = pipeline.written
         self._principal = None if following else written.principal
         self._keys: Mapping[str, str] = {column: field for field, column in written.source.columns.items()} or NO_NAMES
-        places = places_of(pipeline, following=following)
+        destinations = destinations_of(pipeline, following=following)
         out = out_of(pipeline, following=following)
-        self._deliverer = Deliverer(places, out, identity, written.format, following=following)
+        self._deliverer = Deliverer(destinations, out, identity, written.format, following=following)
         self._tell = tell
         self._clock = clock
         self._subscribed = subscribed
@@ -85,7 +85,7 @@ class BatchRunner:
         table = self._tables.of(str(versions["table"]))
         begun = Begun(batch, table, batches.load(self._checkpoint, batch), float(now))
         if self._subscribed is not None:
-            versions |= {"subscriptions": self._subscribed.version(batch)}
+            versions |= {"subscriptions": self._subscribed.of_batch(batch).version}
         slices, count = self._write(messages, begun)
         groups = self._groups(slices, count)
         written = self._deliverer.deliver(slices, table, batch, groups)
@@ -138,9 +138,9 @@ class BatchRunner:
     def _totals(begun: Begun, slices: Slices, count: Counted, written: Written) -> Totals:
         """What came of the batch; what is wrong with messages, if anything is, is read from what was written."""
         totals = Totals(1, count.messages, count.deliveries, count.stuck, count.unrouted, table=begun.table.hash)
-        for name, buried in written.dead.items():
-            totals.failed[name] += buried.letters
-            for route, letters in buried.by_route.items():
+        for name, dead in written.dead.items():
+            totals.failed[name] += dead.letters
+            for route, letters in dead.by_route.items():
                 key = (ROUTE if route.startswith(ROUTE) else route, name)
                 totals.deliveries[key] -= letters
         totals.deliveries = +totals.deliveries
@@ -154,6 +154,6 @@ class BatchRunner:
 
     def _add(self, totals: Totals, written: Written, batch: int) -> None:
         self.totals.add(totals)
-        for name, buried in written.dead.items():
-            self._tell("destination-failed", batch=batch, destination=name, dead=buried.letters, reason=buried.reason)
+        for name, dead in written.dead.items():
+            self._tell("destination-failed", batch=batch, destination=name, dead=dead.letters, reason=dead.reason)
         self._tell(self._event, batch=batch, **totals.as_dict(), totals=self.totals.as_dict())

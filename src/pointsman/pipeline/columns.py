@@ -5,10 +5,12 @@ Each stage fills in what is wrong with a row, so that no row ever disappears.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
-from pointsman.errors import InputError
+from pointsman.errors import InputError, MessageError
+from pointsman.message import Message
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -29,6 +31,7 @@ FIELDS = {
     "principal": "string",
 }
 """The fields of a message, and what a column must be, or be cast to, to hold one."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ALLOWED = {
     "metadata": ("map<string,string>",),
     "body": ("binary", "string"),
@@ -54,9 +57,10 @@ class MessageColumns:
     content_type: Column
     principal: Column
 
-    def __init__(self, frame: DataFrame) -> None:
+    def __init__(self, frame: DataFrame, fields: Iterable[str] = FIELDS) -> None:
+        """``fields`` are those that are asked for; columns of the others are not looked at."""
         self._frame = frame
-        self._names = find_all(frame, FIELDS)
+        self._names = find_all(frame, fields)
         if self._names["subject"] is None:
             known = ", ".join(map(repr, frame.columns))
             raise InputError("bad-usage", f"messages have no column 'subject', only {known}")
@@ -147,3 +151,40 @@ def _check(frame: DataFrame, field: str, name: str) -> None:
     if kind not in allowed and kind != "void":
         problem = f"the column {name!r} of messages is {kind}, not {' or '.join(allowed)}"
         raise InputError("bad-usage", problem)
+
+
+def message_of(row: Mapping[str, Any]) -> Message:
+    """The message of a row as workers get it: the time in microseconds, the metadata as a mapping or pairs.
+
+    NULL is the default of a field. Raises ``MessageError`` if a value cannot be used.
+    """
+    fields: dict[str, Any] = {name: row.get(name) for name in ("content_type", "correlation_id", "causation_id")}
+    fields |= {name: row[name] for name in ("source", "id") if row.get(name) is not None}
+    try:
+        time = None if row["time"] is None else EPOCH + timedelta(microseconds=row["time"])
+    except OverflowError:
+        raise MessageError("bad-message", "time is outside the years 1 to 9999") from None
+    pairs = row.get("metadata") or {}
+    metadata = {key: value for key, value in dict(pairs).items() if value is not None}
+    return Message(row["subject"], row["body"] or b"", metadata=metadata, time=time, **fields)
+
+
+def arrow_column(
+    work: Callable[[Iterator[Any]], Iterator[Any]], kind: Any, *columns: Column, deterministic: bool = True
+) -> Column:
+    """The Column that ``work`` makes on the workers, of this type, from Arrow arrays of these columns.
+
+    It gets an array for each batch of rows, or a tuple of them for several columns, and gives as many rows.
+    """
+    import pyarrow as pa
+    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # it is there; its stub does not say so
+
+    def find(batches: Iterator[Any]) -> Iterator[Any]:
+        yield from work(batches)
+
+    # Spark reads from the types that it works on a stream of columns; as text it could not find them here.
+    given: Any = pa.Array if len(columns) == 1 else tuple[(pa.Array,) * len(columns)]  # type: ignore[misc]
+    find.__annotations__ = {"batches": Iterator[given], "return": Iterator[pa.Array]}
+    function = arrow_udf(find, kind)
+    made: Column = (function if deterministic else function.asNondeterministic())(*columns)
+    return made

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from pointsman.broker.destinations.options import PathText
 from pointsman.errors import InputError, TableError
-from pointsman.pipeline.destinations.choice import COMMANDS, Places, Surroundings
+from pointsman.pipeline.destinations.choice import COMMANDS, Destinations
 from pointsman.pipeline.destinations.place import Sink
 from pointsman.table.loading import document, validation
 from pointsman.table.loading.schema import Duration, Name, Part
@@ -106,18 +106,16 @@ def out_of(pipeline: PipelineFile, *, following: bool = False) -> str:
     return f"{out}/{COMMANDS}" if following else out
 
 
-def places_of(pipeline: PipelineFile, *, following: bool = False) -> Places:
-    """The places of the destinations. Raises ``InputError`` (``bad-destination``)."""
+def destinations_of(pipeline: PipelineFile, *, following: bool = False) -> Destinations:
+    """The destinations. Raises ``InputError`` (``bad-destination``)."""
     written = pipeline.written
     source = written.source
     queue = source.path or source.options.get("path") if source.format == QUEUE else None
-    return Places(
-        Surroundings(
-            written.destinations,
-            out_of(pipeline, following=following),
-            written.format,
-            pipeline.at,
-            None if queue is None else pipeline.at(str(queue)),
-            pipeline.at(written.checkpoint),
-        )
+    return Destinations(
+        written.destinations,
+        out_of(pipeline, following=following),
+        written.format,
+        pipeline.at,
+        None if queue is None else pipeline.at(str(queue)),
+        pipeline.at(written.checkpoint),
     )

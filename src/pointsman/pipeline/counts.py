@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pointsman.pipeline.columns import PROBLEM
 from pointsman.pipeline.destinations.deliverer import Group
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from pointsman.columns.codes import Code
 
+Key = TypeVar("Key", bound=Hashable)
 NUMBERS = ("messages", "wrong", "unrouted", "elsewhere")
 
 
@@ -74,64 +75,50 @@ class Counted:
     wrong: int
     """Messages that something is wrong with."""
     unrouted: int
-    by_code: Mapping[int, int]
-    names: Sequence[Code]
+    elsewhere: int
+    """Deliveries of subscriptions to others than ``destinations``."""
+    codes: Sequence[tuple[Code, int]]
+    """What became of messages, and how often; deliveries of subscriptions have the route ``ROUTE``."""
     destinations: Sequence[str]
     """Those that subscriptions may name."""
-    elsewhere: int
-    """Deliveries of subscriptions to others than these."""
 
     @property
     def deliveries(self) -> Counter[tuple[str, str]]:
         """All that were to be made, by route and destination."""
-        found: Counter[tuple[str, str]] = Counter()
-        for code, count in self.by_code.items():
-            if code > len(self.names):
-                found[ROUTE, self._subscribed(code)] += count
-            elif (name := self.names[code]).destination is not None:
-                found[name.route, name.destination] += count
-        return found
+        return self._sent(lambda code, destination: (code.route, destination))
 
     @property
     def groups(self) -> list[Group]:
         """Deliveries that are alike."""
-        found: Counter[tuple[str, str | None, bool]] = Counter()
-        for code, count in self.by_code.items():
-            if code > len(self.names):
-                found[self._subscribed(code), None, False] += count
-            elif (name := self.names[code]).destination is not None:
-                found[name.destination, name.instead_of, name.waits] += count
+        found = self._sent(lambda code, destination: (destination, code.instead_of, code.waits))
         return [Group(*group, count) for group, count in found.items()]
+
+    @property
+    def taken(self) -> Counter[str]:
+        """How many choices each route has made."""
+        return self._sent(lambda code, _: code.route)
+
+    @property
+    def chosen(self) -> Counter[tuple[str, str]]:
+        """Deliveries by their route and the destination that it chose, before any fallback."""
+        return self._sent(lambda code, destination: (code.route, code.instead_of or destination))
 
     @property
     def stuck(self) -> Counter[tuple[str, str]]:
         """Routes that could not choose a destination, by stage and code."""
         found: Counter[tuple[str, str]] = Counter()
-        for code, count in self.by_code.items():
-            if code < len(self.names) and (problem := self.names[code].problem) is not None:
-                found[problem.stage, problem.code] += count
+        for code, count in self.codes:
+            if code.problem is not None:
+                found[code.problem.stage, code.problem.code] += count
         return found
 
-    @property
-    def taken(self) -> Counter[str]:
-        """How many choices each route has made."""
-        found: Counter[str] = Counter()
-        for code, count in self.by_code.items():
-            if code < len(self.names) and self.names[code].destination is not None:
-                found[self.names[code].route] += count
+    def _sent(self, key: Callable[[Code, str], Key]) -> Counter[Key]:
+        """Deliveries by this key of their code and destination."""
+        found: Counter[Key] = Counter()
+        for code, count in self.codes:
+            if code.destination is not None:
+                found[key(code, code.destination)] += count
         return found
-
-    @property
-    def chosen(self) -> Counter[tuple[str, str]]:
-        """Deliveries by their route and the destination that it chose, before any fallback."""
-        found: Counter[tuple[str, str]] = Counter()
-        for code, count in self.by_code.items():
-            if code < len(self.names) and (name := self.names[code]).destination is not None:
-                found[name.route, name.instead_of or name.destination] += count
-        return found
-
-    def _subscribed(self, code: int) -> str:
-        return self.destinations[code - len(self.names) - 1]
 
 
 def observe(coded: Coded, rows: DataFrame, destinations: Sequence[str]) -> tuple[DataFrame, Observation]:
@@ -168,9 +155,12 @@ def observe(coded: Coded, rows: DataFrame, destinations: Sequence[str]) -> tuple
 
 def counted(observation: Observation, coded: Coded, destinations: Sequence[str]) -> Counted:
     """What was counted, once the job is done."""
+    from pointsman.columns.codes import Code
+
     found = observation.get
-    by_code: Counter[int] = Counter()
-    for bar in found["codes"] or ():  # the same code may have several, from several partitions
-        by_code[round(bar["x"])] += round(bar["y"])
+    # Behind the codes of the table is the one for asking, and behind that those of subscriptions.
+    names = [*coded.codes.names, None, *(Code(ROUTE, ROUTE, name) for name in destinations)]
+    # The same code may have several bars, from several partitions.
+    codes = [(code, round(bar["y"])) for bar in found["codes"] or () if (code := names[round(bar["x"])]) is not None]
     messages, wrong, unrouted, elsewhere = (int(found[name]) for name in NUMBERS)
-    return Counted(messages, wrong, unrouted, by_code, coded.codes.names, destinations, elsewhere)
+    return Counted(messages, wrong, unrouted, elsewhere, codes, destinations)

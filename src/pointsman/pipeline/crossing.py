@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pointsman.errors import InputError
+from pointsman.pipeline.columns import arrow_column
 from pointsman.table.routing_table import RoutingTable
 from pointsman.table.state import State
 
@@ -79,9 +80,6 @@ def cross(table: RoutingTable, columns: Mapping[str, Column], fields: Sequence[s
 
     The table is one that ``part_of`` gave. With a column ``routes`` only the stage select is left to do.
     """
-    import pyarrow as pa
-    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # it is there; its stub does not say so
-
     text, digest, names = json.dumps(table.plain, ensure_ascii=False), table.hash, tuple(columns)
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
@@ -91,12 +89,8 @@ def cross(table: RoutingTable, columns: Mapping[str, Column], fields: Sequence[s
         partition = 0 if task is None else task.partitionId()
         yield from decided(decider_of(digest, text), batches, names, fields, told, partition)
 
-    # Spark reads from the types that it works on a stream of columns; as text it could not find them here.
-    given: Any = pa.Array if len(names) == 1 else tuple[(pa.Array,) * len(names)]  # type: ignore[misc]
-    work.__annotations__ = {"batches": Iterator[given], "return": Iterator[pa.Array]}
     kind = ",".join(f"{name}:{FIELDS[name]}" for name in fields)
-    made: Column = arrow_udf(work, f"struct<{kind}>")(*columns.values())
-    return made
+    return arrow_column(work, f"struct<{kind}>", *columns.values())
 
 
 @lru_cache(maxsize=16)
@@ -206,11 +200,11 @@ def _asking(decider: Decider, batch: Batch) -> Batch:
     """The batch with one more code, the last, for each row that is fine."""
     import numpy as np
 
+    from pointsman.columns.batch import with_code
+
     fine = np.flatnonzero(batch.found.problem_numbers < 0)
-    rows = np.concatenate([batch.rows, fine])
-    codes = np.concatenate([batch.codes, np.full(len(fine), decider.codes.asking, np.int32)])
-    order = np.argsort(rows, kind="stable")
-    return replace(batch, rows=rows[order], codes=codes[order])
+    rows, codes = with_code(batch.rows, batch.codes, fine, decider.codes.asking)
+    return replace(batch, rows=rows, codes=codes)
 
 
 def _codes(_: Decider, batch: Batch) -> Any:

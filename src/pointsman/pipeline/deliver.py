@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from pointsman.errors import InputError, MissingExtraError
 from pointsman.pipeline.columns import refuse_columns
-from pointsman.pipeline.destinations.choice import Places, Surroundings, claim_folders
+from pointsman.pipeline.destinations.choice import Destinations, claim_folders
 from pointsman.pipeline.destinations.deliverer import WAITS, Deliverer, Group, Slices, Written
 from pointsman.pipeline.destinations.place import Sink
 from pointsman.pipeline.queue_source import register
@@ -57,18 +57,16 @@ def deliver(
         raise MissingExtraError("spark", "pyspark") from None
     refuse_columns(deliveries, FAILURE, OUTCOME)
     register(deliveries.sparkSession)
-    places = Places(
-        Surroundings(
-            {name: _sink(name, sink) for name, sink in (sinks or {}).items()},
-            _absolute(str(out)),
-            form,
-            _absolute,
-            None if queue is None else _absolute(str(queue)),
-        )
+    destinations = Destinations(
+        {name: _sink(name, sink) for name, sink in (sinks or {}).items()},
+        _absolute(str(out)),
+        form,
+        _absolute,
+        None if queue is None else _absolute(str(queue)),
     )
-    places.check(table)
-    claim_folders(files_of(deliveries.sparkSession), places.claims, query)
-    deliverer = Deliverer(places, _absolute(str(out)), query, form)
+    destinations.check(table)
+    claim_folders(files_of(deliveries.sparkSession), destinations.claims, query)
+    deliverer = Deliverer(destinations, _absolute(str(out)), query, form)
     slices = deliverer.write(deliveries.withColumn(OUTCOME, sf.lit(DELIVERED)), batch)
     groups = groups_of(slices)
     written = deliverer.deliver(slices, table, batch, groups)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path, PurePath
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pointsman.errors import InputError, MissingExtraError
 from pointsman.pipeline.columns import PROBLEM, TYPE, find, is_fine, with_problem, with_problems
-from pointsman.pipeline.destinations.folder import CSV, save
-from pointsman.pipeline.json_lines import PLACE, STAGE, Line, line_of, read_lines, stream_lines, without_files
+from pointsman.pipeline.destinations.folder import CSV
+from pointsman.pipeline.json_lines import PLACE, STAGE, as_messages, read_lines, stream_texts, without_files
 from pointsman.pipeline.queue_source import register
 from pointsman.pipeline.spark.errors import spark_errors
-from pointsman.table.tools.messages_file import NO_NAMES
+from pointsman.table.tools.messages_file import LINE_BITS, NO_NAMES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -38,6 +38,13 @@ REST = {rf"{DATE}{CLOCK}:\d{{1,2}}(\.\d*)?$": "Z", f"{DATE}{CLOCK}$": ":00Z", f"
 NO_OPTIONS: Mapping[str, Any] = {}
 
 
+class Line(NamedTuple):
+    """Where a message was read."""
+
+    file: str
+    number: int
+
+
 class Archive(NamedTuple):
     """Messages that were read, and their files if they were read from JSON Lines."""
 
@@ -46,7 +53,9 @@ class Archive(NamedTuple):
 
     def line(self, place: int) -> Line | None:
         """The line of the message with this ``PLACE``, where that is known."""
-        return None if self.files is None else line_of(place, self.files)
+        if self.files is None:
+            return None
+        return Line(self.files[place >> LINE_BITS], place & ((1 << LINE_BITS) - 1))
 
 
 def read_messages(
@@ -113,7 +122,9 @@ def stream_messages(
     schema = own.pop("schema", None)
     with spark_errors(path or format_name):
         if format_name == "json":
-            return stream_lines(spark, path, own, schema, names, placed=placed, without=without)
+            lines = stream_texts(spark, path, own, without, placed=placed)
+            # A stream does not know the numbers of lines, by which messages without an id would be named.
+            return as_messages(lines.withColumn("name", sf.lit(None).cast("string")), schema, names)
         stream = _load(spark, path, format_name, own, schema, stream=True, without=without)
         if placed and format_name == "pointsman":
             stream = stream.withColumn(PLACE, sf.lpad(stream["sequence"].cast("string"), 20, "0"))
@@ -135,29 +146,12 @@ def format_of(path: str | Path) -> str:
         raise InputError("no-file", "it cannot be read: there is no such file or folder", file=str(path))
     if here.is_dir() and (here / "_delta_log").is_dir():
         return "delta"
-    names: Iterable[PurePath] = _files(here) if here.is_dir() else [here]
-    found = {_ending(name) for name in names}
+    found = {_ending(name) for name in (_files(here) if here.is_dir() else [here])}
     if len(found) != 1 or None in found:
         known = ", ".join(FORMATS)
         problem = "no format can be told from its name" if len(found) < 2 else "its files have several formats"
         raise InputError("bad-usage", f"{problem} (known endings: {known}): name the format", file=str(path))
     return str(found.pop())
-
-
-def write_frame(
-    frame: DataFrame,
-    path: str | Path,
-    format_name: str = "parquet",
-    options: Mapping[str, str] = NO_OPTIONS,
-    partition_by: tuple[str, ...] = (),
-) -> None:
-    """Writes rows into a new folder, in any format of Spark, with a folder in it for each value of the columns named.
-
-    The rows are ``as_written`` in the format. Raises ``InputError`` (``spark-failed``); what was written until then is
-    left there.
-    """
-    with spark_errors(str(path)):
-        save(frame, format_name, options, str(path), by=partition_by, mode="error")
 
 
 def _load(
@@ -251,15 +245,13 @@ def _as_given(file: str, whole: str, path: str | Path) -> str:
     return f"{path}{file.removeprefix(whole)}" if file.startswith(whole) else file
 
 
-def _files(folder: Path) -> Iterable[PurePath]:
+def _files(folder: Path) -> Iterator[Path]:
     """The files that Spark reads of a folder."""
-    return (
-        path
-        for path in folder.rglob("*")
-        if path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
-    )
+    for path in folder.rglob("*"):
+        if path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts):
+            yield path
 
 
-def _ending(path: PurePath) -> str | None:
+def _ending(path: Path) -> str | None:
     name = path.with_suffix("") if path.suffix in COMPRESSED else path
     return FORMATS.get(name.suffix.lower())

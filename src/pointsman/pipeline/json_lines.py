@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from pointsman.errors import InputError
 from pointsman.pipeline.columns import PROBLEM, TYPE
-from pointsman.table.tools.messages_file import MAXIMUM_LINE, NO_NAMES, POSITION, PRINCIPAL
+from pointsman.pipeline.crossing import FIELDS, RECEIVED
+from pointsman.table.tools.messages_file import LINE_BITS, MAXIMUM_LINE, NO_NAMES, POSITION, WHITE_SPACE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -22,35 +23,8 @@ if TYPE_CHECKING:
 
 PLACE = "pointsman_place"
 """The column that orders the messages of a batch by file and line."""
-STARTS = "file string, block bigint, offset bigint, start bigint, label string"
-LINE_BITS = 40
-"""Of a place: the line; the bits above are the number of the file."""
-WHITE_SPACE = " \t\n\r\x0b\f"
-
-
 STAGE = "receive"
-COLUMNS = {
-    **dict.fromkeys(("subject", "id", "source", "correlation_id", "causation_id", "content_type"), "string"),
-    "metadata": "map<string,string>",
-    "time": "timestamp",
-    PRINCIPAL: "string",
-    POSITION: "bigint",
-}
-"""What is read of a line besides its body."""
-MADE = ",".join(f"{name}:{kind}" for name, kind in {**COLUMNS, "body": "binary", PROBLEM: TYPE}.items())
 CORRUPT = "pointsman_corrupt"
-
-
-class Line(NamedTuple):
-    """Where a message was read."""
-
-    file: str
-    number: int
-
-
-def line_of(place: int, files: Sequence[str]) -> Line:
-    """The line with this ``PLACE``, of files in the order of their paths."""
-    return Line(files[place >> LINE_BITS], place & ((1 << LINE_BITS) - 1))
 
 
 def read_lines(
@@ -74,7 +48,7 @@ def read_lines(
         sf.monotonically_increasing_id().alias("row"),
     )
     starts, files = _starts(lines)
-    known = sf.broadcast(spark.createDataFrame(starts, STARTS))
+    known = sf.broadcast(spark.createDataFrame(starts))
     placed = lines.join(known, ["file", "block"], "left").where(_has_text())
     named = placed.select(
         "line",
@@ -85,29 +59,6 @@ def read_lines(
     return messages.withColumn(POSITION, sf.coalesce(POSITION, PLACE)), files
 
 
-def stream_lines(
-    spark: SparkSession,
-    path: str | None,
-    options: Mapping[str, Any],
-    schema: str | None = None,
-    names: Mapping[str, str] = NO_NAMES,
-    *,
-    placed: bool = False,
-    without: Sequence[str] = (),
-) -> DataFrame:
-    """The messages of files as a stream: one row for each line that has text, as ``as_messages`` makes them.
-
-    A message without an id has none here, for a stream does not know the numbers of lines. With ``placed`` they have
-    ``PLACE``, a text by which those of one batch are in the order of their files and lines. The files ``without``
-    are not read. The options are those of Spark's format text, as a stream. Raises what Spark raises, and as
-    ``as_messages``.
-    """
-    from pyspark.sql import functions as sf
-
-    texts = stream_texts(spark, path, options, without, placed=placed)
-    return as_messages(texts.withColumn("name", sf.lit(None).cast("string")), schema, names)
-
-
 def stream_texts(
     spark: SparkSession,
     path: str | None,
@@ -116,7 +67,11 @@ def stream_texts(
     *,
     placed: bool = False,
 ) -> DataFrame:
-    """The lines of files as a stream, in the column ``line``: one row for each that has text."""
+    """The lines of files as a stream, in the column ``line``: one row for each that has text.
+
+    With ``placed`` they have ``PLACE``, a text that orders the lines of one batch by file and line. The files
+    ``without`` are not read. The options are those of Spark's format text, as a stream. Raises what Spark raises.
+    """
     from pyspark.sql import functions as sf
 
     text = spark.readStream.format("text").options(**{"lineSep": "\n", **options}).load(path)
@@ -136,6 +91,7 @@ def as_messages(lines: DataFrame, schema: str | None = None, names: Mapping[str,
     ``InputError`` (``bad-usage``) for a schema that is none.
     """
     from pyspark.sql import functions as sf
+    from pyspark.sql.types import StringType, StructField, StructType
 
     further = _further(schema)
     others = frozenset(further.names if further else ())
@@ -145,22 +101,21 @@ def as_messages(lines: DataFrame, schema: str | None = None, names: Mapping[str,
     made = lines.withColumn("made", received)
     code, reason = sf.col("made.problem.code"), sf.col("made.problem.reason")
     if further:
-        made = made.withColumn("further", _read_further(further))
+        kind = StructType([*further.fields, StructField(CORRUPT, StringType())])
+        options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+        made = made.withColumn("further", sf.from_json("line", kind, options))
         wrong = code.isNull() & sf.col(f"further.{CORRUPT}").isNotNull()
         code = sf.when(wrong, sf.lit("bad-message")).otherwise(code)
         reason = sf.when(wrong, sf.lit("the line is not as the columns say")).otherwise(reason)
     problem = sf.struct(sf.lit(STAGE).alias("stage"), code.alias("code"), reason.alias("reason")).cast(TYPE)
     fine = code.isNull()
-    read = {name: sf.col(f"made.{name}") for name in COLUMNS}
+    read = {name: sf.col(f"made.{name}") for name in RECEIVED}
     if further:
         read["subject"] = sf.when(fine, read["subject"])
-    return made.select(
-        *given,
-        *(column.alias(name) for name, column in read.items()),
-        sf.when(fine, sf.col("made.body")).otherwise(sf.col("line").cast("binary")).alias("body"),
-        sf.when(~fine, problem).alias(PROBLEM),
-        *(sf.when(fine, sf.col("further")[name]).alias(name) for name in sorted(others)),
-    )
+    read["body"] = sf.when(fine, read["body"]).otherwise(sf.col("line").cast("binary"))
+    read[PROBLEM] = sf.when(~fine, problem)
+    read |= {name: sf.when(fine, sf.col("further")[name]) for name in sorted(others)}
+    return made.select(*given, *(column.alias(name) for name, column in read.items()))
 
 
 def without_files(loaded: DataFrame, names: Sequence[str]) -> DataFrame:
@@ -182,18 +137,8 @@ def _further(schema: str | None) -> StructType | None:
     kind = StructType.fromDDL(schema)
     if not isinstance(kind, StructType):
         raise InputError("bad-usage", f"the option 'schema' has no columns with names: {schema!r}")
-    known = {*COLUMNS, "body", "body_base64", PROBLEM}
-    fields = [field for field in kind.fields if field.name.lower() not in known]
+    fields = [field for field in kind.fields if field.name.lower() not in (*RECEIVED, "body_base64")]
     return StructType(fields) if fields else None
-
-
-def _read_further(further: StructType) -> Any:
-    """The further columns of a line, read in the JVM."""
-    from pyspark.sql import functions as sf
-    from pyspark.sql.types import StringType, StructField, StructType
-
-    kind = StructType([*further.fields, StructField(CORRUPT, StringType())])
-    return sf.from_json("line", kind, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT})
 
 
 def _receiver(others: frozenset[str], keys: dict[str, str]) -> Any:
@@ -209,7 +154,7 @@ def _receiver(others: frozenset[str], keys: dict[str, str]) -> Any:
 
     # Spark reads from the types that it works on columns; as text it could not find them here.
     made.__annotations__ = {"lines": pa.Array, "names": pa.Array, "return": pa.Array}
-    return arrow_udf(made, f"struct<{MADE}>")
+    return arrow_udf(made, f"struct<{','.join(f'{name}:{FIELDS[name]}' for name in RECEIVED)}>")
 
 
 def _placing() -> Any:
@@ -240,7 +185,7 @@ def _has_text() -> Column:
     return sf.length(sf.trim("line", sf.lit(WHITE_SPACE))) > 0
 
 
-def _starts(lines: DataFrame) -> tuple[list[tuple[Any, ...]], tuple[str, ...]]:
+def _starts(lines: DataFrame) -> tuple[Any, tuple[str, ...]]:
     """For each part of a file that a task reads, what turns its rows into positions and lines; and the files."""
     import pyarrow as pa
     from pyspark.sql import functions as sf
@@ -255,11 +200,10 @@ def _starts(lines: DataFrame) -> tuple[list[tuple[Any, ...]], tuple[str, ...]]:
         offset = read[file] + 1 - part["first"]
         read[file] += part["size"]
         label = f"{PurePosixPath(local_path(file)).name} line " if len(paths) > 1 else "line "
-        rows.append((file, part["block"], offset, (numbers[file] << LINE_BITS) + offset, label))
+        start = (numbers[file] << LINE_BITS) + offset
+        rows.append({"file": file, "block": part["block"], "offset": offset, "start": start, "label": label})
     kinds = {"file": pa.string(), "block": pa.int64(), "offset": pa.int64(), "start": pa.int64(), "label": pa.string()}
-    columns = zip(*rows, strict=True) if rows else [()] * len(kinds)
-    made = {name: pa.array(column, kind) for (name, kind), column in zip(kinds.items(), columns, strict=True)}
-    return pa.table(made), tuple(map(local_path, paths))
+    return pa.Table.from_pylist(rows, pa.schema(kinds)), tuple(map(local_path, paths))
 
 
 def local_path(url: str) -> str:

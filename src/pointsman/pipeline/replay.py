@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from pointsman.errors import InputError
-from pointsman.pipeline.config import PipelineFile, out_of, places_of
+from pointsman.pipeline.config import PipelineFile, destinations_of, out_of
 from pointsman.pipeline.destinations.choice import COMMANDS, claim_folders, names_of, owner_of
 from pointsman.pipeline.destinations.dead_letters import DEAD, count
 from pointsman.pipeline.destinations.deliverer import Failure, attempt, undelivered
@@ -26,7 +26,7 @@ from pointsman.pipeline.destinations.place import Turn, reason_of
 from pointsman.pipeline.spark.errors import spark_errors
 from pointsman.pipeline.spark.files import files_of
 from pointsman.pipeline.state.batches import mounted
-from pointsman.pipeline.versions import known_identity
+from pointsman.pipeline.versions import FOLLOW, ROUTE, known_identity, last_batch
 from pointsman.table.routing_table import RoutingTable
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Replayer:
         self._owner = owner_of(self._files, out_of(pipeline))
         """The run that the dead letters are of, which may not be that of the checkpoint any more."""
         if self._owner is not None:
-            claim_folders(self._files, places_of(pipeline).claims, self._owner)
+            claim_folders(self._files, destinations_of(pipeline).claims, self._owner)
 
     def folders(self, destination: str | None = None) -> list[Folder]:
         """The dead letters that can be replayed; not those of a batch that is still to be repeated.
@@ -95,7 +95,7 @@ class Replayer:
         Finishes first what a replay that was broken off has left. Raises ``InputError`` (``bad-usage``) for a
         destination that neither has dead letters nor is one of the table.
         """
-        found = [folder for following in (False, True) for folder in self._found(following=following)]
+        found = [*self._found(following=False), *self._found(following=True)]
         known = names_of(self._table) | {folder.destination for folder in found}
         if destination is not None and destination not in known:
             raise InputError("bad-usage", f"there is no destination {destination!r}, and no dead letter for one")
@@ -103,8 +103,8 @@ class Replayer:
 
     def look(self, folder: Folder) -> Replayed:
         """What is there, with nothing done."""
-        buried = count(self._read(folder))
-        return Replayed(folder.destination, folder.batch, folder.following, buried.letters, 0, buried.reason)
+        dead = count(self._read(folder))
+        return Replayed(folder.destination, folder.batch, folder.following, dead.letters, 0, dead.reason)
 
     def replay(self, folder: Folder) -> Replayed:
         """Delivers those of a folder."""
@@ -128,12 +128,14 @@ class Replayer:
         if folder.destination not in names_of(self._table):
             return Failure(f"the table has no destination {folder.destination!r} any more")
         try:
-            place = places_of(self._pipeline, following=folder.following).of(folder.destination, self._table)
+            destination = destinations_of(self._pipeline, following=folder.following).of(
+                folder.destination, self._table
+            )
         except Exception as error:
             return Failure(reason_of(error))
         owner = self._owner or self._checkpoint
         query = f"{owner}/{COMMANDS}" if folder.following else owner
-        return attempt(place, rows, Turn(folder.destination, folder.batch, query, folder.following, attempts))
+        return attempt(destination, rows, Turn(folder.destination, folder.batch, query, folder.following, attempts))
 
     def _read(self, folder: Folder) -> DataFrame:
         with spark_errors(folder.path):
@@ -164,10 +166,11 @@ class Replayer:
 
     def _last_batch(self, *, following: bool) -> int | None:
         """The last batch that is done: one after it is repeated by the pipeline itself. None if none will be."""
-        query = f"{self._checkpoint}/{'follow' if following else 'route'}"
-        if self._owner != known_identity(mounted(self._checkpoint)) or not self._files.exists(query):
+        checkpoint = mounted(self._checkpoint)
+        query = checkpoint / (FOLLOW if following else ROUTE)
+        if self._owner != known_identity(checkpoint) or not query.exists():
             return None
-        return max((int(name) for name in self._files.names(f"{query}/commits") if name.isdecimal()), default=-1)
+        return last_batch(query / "commits")
 
 
 def _left(letters: DataFrame, failure: Failure) -> DataFrame:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pointsman.columns.output import BatchReport, Tally, new_folder
+from pointsman.columns.output import BatchReport, new_folder
 from pointsman.pipeline.columns import PROBLEM
-from pointsman.pipeline.formats import NO_OPTIONS, write_frame
+from pointsman.pipeline.destinations.folder import save
+from pointsman.pipeline.formats import NO_OPTIONS
 from pointsman.pipeline.shared_folder import check_shared
 from pointsman.pipeline.spark.errors import spark_errors
 from pointsman.pipeline.stages import DELIVERED, OUTCOME, QUARANTINED, UNROUTED, route
@@ -48,9 +49,9 @@ def route_files(
         try:
             report = _count(messages.count(), rows, table)
             routed = found._replace(rows=rows.drop(MESSAGE))
-            write_frame(routed.deliveries, draft / "deliveries", format_name, options, ("destination",))
-            write_frame(routed.quarantine, draft / "quarantine", format_name, options)
-            write_frame(routed.unrouted, draft / "unrouted", format_name, options)
+            save(routed.deliveries, format_name, options, f"{draft}/deliveries", by=("destination",))
+            save(routed.quarantine, format_name, options, f"{draft}/quarantine")
+            save(routed.unrouted, format_name, options, f"{draft}/unrouted")
         finally:
             rows.unpersist()
         report.write(draft)
@@ -74,7 +75,9 @@ def _count(read: int, rows: DataFrame, table: RoutingTable) -> BatchReport:
     outcomes = rows.groupBy(MESSAGE).agg(sf.sort_array(sf.collect_set(OUTCOME)).alias("outcomes"))
     counted = {tuple(row["outcomes"]): row["count"] for row in outcomes.groupBy("outcomes").count().collect()}
     partly = counted.get((DELIVERED, QUARANTINED), 0)
-    tally = Tally(
+    report = BatchReport(
+        table.hash,
+        table.environment,
         read,
         counted.get((DELIVERED,), 0) + partly,
         counted.get((QUARANTINED,), 0),
@@ -83,7 +86,8 @@ def _count(read: int, rows: DataFrame, table: RoutingTable) -> BatchReport:
     )
     for row in groups:
         if row[OUTCOME] == DELIVERED:
-            tally.sent[row["route"], row["destination"]] += row["rows"]
+            report.by_route[row["route"], row["destination"]] += row["rows"]
         elif row[OUTCOME] == QUARANTINED:
-            tally.set_apart(row["stage"], row["code"], row["rows"], row["reason"])
-    return tally.report(table)
+            report.set_apart(row["stage"], row["code"], row["rows"], row["reason"])
+    report.check()
+    return report

@@ -16,7 +16,7 @@ from pointsman.errors import InputError
 from pointsman.pipeline.bad_files import BadFiles, find_bad_file
 from pointsman.pipeline.batch import BatchRunner
 from pointsman.pipeline.columns import with_problems
-from pointsman.pipeline.config import PipelineFile, places_of, source_of_followers
+from pointsman.pipeline.config import PipelineFile, destinations_of, source_of_followers
 from pointsman.pipeline.counts import Totals
 from pointsman.pipeline.destinations.choice import COMMANDS, claim_folders, names_of
 from pointsman.pipeline.follow import Follower
@@ -30,7 +30,7 @@ from pointsman.pipeline.spark.kind import refuse_connect
 from pointsman.pipeline.spark.lock import alone
 from pointsman.pipeline.spark.session import HEAP, local_session
 from pointsman.pipeline.state.batches import mounted
-from pointsman.pipeline.subscriptions.versions import Subscribed
+from pointsman.pipeline.subscriptions.versions import SubscriptionVersions, versions_of_pipeline
 from pointsman.pipeline.versions import FOLLOW, ROUTE, SUBSCRIPTIONS, Tables, Tell, identity_of
 from pointsman.table.routing_table import RoutingTable
 
@@ -68,10 +68,10 @@ def run(
     """
     written = pipeline.written
     checkpoint = mounted(pipeline.at(written.checkpoint))
-    places = places_of(pipeline)
+    destinations = destinations_of(pipeline)
 
     def check(table: RoutingTable) -> None:
-        places.check(table)
+        destinations.check(table)
         if written.subscriptions is not None:
             check_names(table)
 
@@ -87,7 +87,7 @@ def run(
                 check_shared(session, pipeline.at(written.out), str(checkpoint))
                 with alone(session, checkpoint, PATIENCE):
                     identity = identity_of(checkpoint)
-                    claim_folders(files_of(session), places.claims, identity)
+                    claim_folders(files_of(session), destinations.claims, identity)
                     subscribed = _subscribed(session, pipeline, tables, checkpoint, tell)
                     bad = BadFiles(checkpoint)
                     runner = BatchRunner(
@@ -163,9 +163,11 @@ def _start(
 
 def _subscribed(
     spark: SparkSession, pipeline: PipelineFile, tables: Tables, checkpoint: Path, tell: Tell
-) -> Subscribed | None:
+) -> SubscriptionVersions | None:
     path = pipeline.written.subscriptions
-    return None if path is None else Subscribed(spark, pipeline.at(path), tables, checkpoint / SUBSCRIPTIONS, tell)
+    if path is None:
+        return None
+    return versions_of_pipeline(spark, pipeline.at(path), tables, checkpoint / SUBSCRIPTIONS, tell)
 
 
 def _query(

@@ -84,14 +84,8 @@ def _meeting(folders: list[Path]) -> Callable[[Iterator[pa.RecordBatch]], Iterat
         import pyarrow as pa
 
         for _ in batches:
-            met = [meet(folder) for folder in folders]
-            yield pa.record_batch(
-                {
-                    "host": pa.array([socket.gethostname()] * len(met)),
-                    "folder": pa.array(range(len(met)), pa.int32()),
-                    "name": pa.array([name for name, _ in met]),
-                    "problem": pa.array([problem for _, problem in met]),
-                }
-            )
+            names, problems = zip(*map(meet, folders), strict=True)
+            hosts, numbers = [socket.gethostname()] * len(names), pa.array(range(len(names)), pa.int32())
+            yield pa.record_batch([hosts, numbers, names, problems], ["host", "folder", "name", "problem"])
 
     return ask

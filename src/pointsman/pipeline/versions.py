@@ -29,7 +29,7 @@ def identity_of(checkpoint: Path) -> str:
     (``checkpoint-incomplete``) if other parts of the progress are missing.
     """
     known = known_identity(checkpoint)
-    planned = {query: _last(checkpoint / query / "offsets") for query in (ROUTE, FOLLOW)}
+    planned = {query: last_batch(checkpoint / query / "offsets") for query in (ROUTE, FOLLOW)}
     for query, folder in _queries(checkpoint):
         _check(checkpoint, query, folder, planned[query])
     if known is None or any(batches.last_begun(folder) > planned[query] for query, folder in _queries(checkpoint)):
@@ -63,7 +63,7 @@ def _queries(checkpoint: Path) -> Iterator[tuple[str, Path]]:
 
 def _check(checkpoint: Path, query: str, folder: Path, planned: int) -> None:
     """Raises ``InputError`` if something is missing of the batches that a query has planned."""
-    committed = _last(checkpoint / query / "commits")
+    committed = last_batch(checkpoint / query / "commits")
     if committed > planned:
         problem = f"batch {committed} is committed, and its offsets are gone"
         raise InputError("checkpoint-incomplete", problem, file=str(checkpoint / query / "offsets"))
@@ -77,7 +77,7 @@ def _check(checkpoint: Path, query: str, folder: Path, planned: int) -> None:
         raise InputError("checkpoint-incomplete", problem, file=str(missing))
 
 
-def _last(folder: Path) -> int:
+def last_batch(folder: Path) -> int:
     """The last batch that Spark has a file of in a folder; -1 if there is none."""
     if not folder.is_dir():
         return -1

@@ -14,7 +14,8 @@ from pointsman.pipeline.queue_source.source import Options, read_options
 def test_names_are_read_in_any_case(tmp_path: Path) -> None:
     """As Spark gives them in lower case."""
     path = str(tmp_path / "queue.db")
-    expected = Options(path, "s", "a.#", 1, 99, 10, 2, staging=f"{path}-staging")
+    read = {"subscription": "s", "pattern": "a.#", "start": 1, "end": 99, "maxrows": 10, "partitions": 2}
+    expected = Options(path=path, staging=f"{path}-staging", **read)
     given = {"path": path, "subscription": "s", "pattern": "a.#", "start": "1", "end": "99", "maxRows": "10"}
     given["partitions"] = "2"
     assert read_options(given) == read_options({name.lower(): value for name, value in given.items()}) == expected
@@ -28,7 +29,7 @@ def test_names_are_read_in_any_case(tmp_path: Path) -> None:
         ({"path": "s3://bucket/queue.db"}, "no path of this machine"),
         ({"path": "file:/queue.db"}, "no path of this machine"),
         ({"path": "q", "subscripton": "s"}, "there is no option 'subscripton'"),
-        ({"path": "q", "maxRows": "0"}, "'maxRows' is '0', not a whole number from 1"),
+        ({"path": "q", "maxRows": "0"}, "'maxRows' is '0': input should be greater than or equal to 1"),
         ({"path": "q", "maxRows": "many"}, "'maxRows' is 'many'"),
         ({"path": "q", "partitions": "-1"}, "'partitions' is '-1'"),
         ({"path": "q", "partitions": "9" * 30}, "'partitions' is '999"),

@@ -13,7 +13,7 @@ import pytest
 from pointsman.errors import InputError, TableError
 from pointsman.pipeline.config import PipelineFile
 from pointsman.pipeline.crossing import part_of
-from pointsman.pipeline.destinations.choice import Places, Surroundings
+from pointsman.pipeline.destinations.choice import Destinations
 from pointsman.pipeline.destinations.http import Http
 from pointsman.pipeline.run import run
 from pointsman.pipeline.versions import Tables
@@ -161,12 +161,12 @@ def test_the_secrets_of_destinations_are_read_when_the_pipeline_starts(
         "routes": [{"name": "r", "pattern": "a", "destinations": ["shop"]}],
     }
     table = RoutingTable.from_plain(plain)
-    places = Places(Surroundings({}, str(tmp_path / "out"), "json", lambda text: str(tmp_path / text)))
+    destinations = Destinations({}, str(tmp_path / "out"), "json", lambda text: str(tmp_path / text))
     with pytest.raises(InputError, match="'SHOP_PATH' is not set") as caught:
-        places.check(table)
+        destinations.check(table)
     assert caught.value.code == "bad-secret"
     monkeypatch.setenv("SHOP_PATH", "in")
-    place = places.of("shop", table)
+    place = destinations.of("shop", table)
     assert isinstance(place, Http)
     assert (place._options.url, place._options.headers) == (
         "https://shop.example/in",

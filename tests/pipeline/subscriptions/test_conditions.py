@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,10 @@ from pyspark.sql import functions as sf
 
 from pointsman.errors import PointsmanError
 from pointsman.pipeline import resolve
-from pointsman.pipeline.subscriptions import compiled, lists
-from pointsman.pipeline.subscriptions.compiled import CompiledSubscriptions, choose_way, compile_subscriptions
+from pointsman.pipeline.subscriptions import compiled, search
+from pointsman.pipeline.subscriptions.compiled import CompiledSubscriptions, choose_strategy, compile_subscriptions
 from pointsman.pipeline.subscriptions.frame import Weighed
-from pointsman.pipeline.subscriptions.lists import Indexes, first_pages, further_pages
+from pointsman.pipeline.subscriptions.search import Search
 from pointsman.subscriptions.columns import SubscriptionIndex
 from tests.subscriptions.column_cases import METADATA, NOW, Parts, brute_force, made, messages, subscriptions, table_of
 
@@ -67,7 +66,7 @@ def test_every_mode_finds_what_brute_force_finds(
 def test_a_message_goes_on_as_it_is_and_only_its_subject_and_metadata_go_to_python(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Once for the first page, and once for further ones, which is left out when there cannot be any."""
+    """Once, also if there are further pages."""
     sent = spark.createDataFrame(
         [("orders.new", {"region": "EU"}, b"x", [1.5])],
         "SUBJECT string, metadata map<string,string>, body binary, `a b` array<double>",
@@ -80,10 +79,10 @@ def test_a_message_goes_on_as_it_is_and_only_its_subject_and_metadata_go_to_pyth
     assert resolved.columns == ["SUBJECT", "metadata", "body", "a b", "subscription_id"]
     assert sorted(tuple(row.subscription_id) for row in resolved.collect()) == [(1, "x"), (2, "y"), (3, "z")]
     assert bytes(resolved.collect()[0].body) == b"x"
-    for page, crossings in ((2, 2), (3, 1)):
+    for page in (2, 3):
         resolve(sent, table, page=page).explain()
         plan = capsys.readouterr().out
-        assert len(re.findall(r"EvalPython \[find\(", plan)) == crossings
+        assert len(re.findall(r"EvalPython \[find\(", plan)) == 1
         assert "body" not in "".join(re.findall(r"EvalPython \[(.*?)\], \[", plan))
 
 
@@ -126,7 +125,7 @@ def test_the_mode_goes_by_what_a_host_should_hold(
     mode: Any, shards: int | None, room: int, expected: tuple[str, int, str]
 ) -> None:
     """Unless it is said which."""
-    assert choose_way(Weighed("", 10, 1000), mode, shards, room) == expected
+    assert choose_strategy(Weighed("", 10, 1000), mode, shards, room) == expected
 
 
 @pytest.mark.parametrize("where", ["here", "by workers"])
@@ -190,31 +189,24 @@ def test_groups_are_read_by_the_names_of_their_fields(spark: SparkSession) -> No
         assert found(rows) == {("a", 1), ("b", 2)}
 
 
-def pages_of(count: int, size: int) -> Iterator[tuple[int, list[int]]]:
-    """What pages there must be."""
-    for number, first in enumerate(range(0, count, size), 1):
-        yield number, list(range(first, min(first + size, count)))
-
-
-@pytest.mark.parametrize("least", [1, 4, 1000])
+@pytest.mark.parametrize("rows", [1, 2, 3, 5, 1000])
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 100])
-def test_pages_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch, size: int, least: int) -> None:
-    """Messages that reach all, some and none, in two indexes; each row is one page."""
-    monkeypatch.setattr(lists, "LEAST_IDS", least)
-    halves = [
-        SubscriptionIndex.build(pa.table({"pattern": ["a.>"] * n}), ids=pa.array(range(b, b + n)))
-        for b, n in ((0, 3), (3, 4))
-    ]
-    indexes = Indexes(halves)
-    subjects = pa.array(["a.b", "b", "a.c"])
-    metadata = pa.nulls(3, METADATA)
-    first = pa.concat_arrays(list(first_pages(indexes, subjects, metadata, None, size))).to_pylist()
-    expected = list(pages_of(7, size))
-    assert [row["pages"] for row in first] == [len(expected), 0, len(expected)]
-    assert [row["ids"] for row in first] == [expected[0][1], [], expected[0][1]]
-    numbers = [number for number, _ in expected]
-    rows = [(subject if number > 1 else None, number) for subject in ("a.b", "a.c") for number in numbers]
-    columns = pa.array([row[0] for row in rows], pa.string()), pa.nulls(len(rows), METADATA)
-    pages = pa.array([row[1] for row in rows], pa.int32())
-    found_pages = list(further_pages(indexes, *columns, None, pages, size))
-    assert pa.concat_arrays(found_pages).to_pylist() == [None if n == 1 else ids for n, ids in expected] * 2
+def test_pages_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, size: int, rows: int) -> None:
+    """Messages that reach all, none and some, in two files; the pages of a message may go on in another batch."""
+    for name, first, patterns in (("one", 0, ["a.>", "a.>", "a.b"]), ("two", 3, ["a.>"] * 4)):
+        ids = pa.array(range(first, first + len(patterns)))
+        SubscriptionIndex.build(pa.table({"pattern": patterns}), ids=ids).save(tmp_path / name)
+    monkeypatch.setattr(search, "shipped", lambda name: str(tmp_path / name))
+    seven = CompiledSubscriptions("", "broadcast", "", 7, 0, "", (), ("one", "two"), "", expires=False)
+    found = Search(seven, size)
+    pages = range(1, found.pages + 1)
+    asked = [(subject if page == 1 else None, page) for subject in ("a.b", "b", "a.c") for page in pages]
+    batches = []
+    for start in range(0, len(asked), rows):
+        subjects, numbers = zip(*asked[start : start + rows], strict=True)
+        count = len(subjects)
+        batches.append((pa.array(subjects, pa.string()), pa.nulls(count, METADATA), pa.array(numbers, pa.int32())))
+    names = ("subject", "metadata", "page")
+    lists = pa.concat_arrays(list(found.lists(iter(batches), names))).to_pylist()
+    reached = ([0, 1, 2, 3, 4, 5, 6], [], [0, 1, 3, 4, 5, 6])
+    assert lists == [every[(page - 1) * size : page * size] for every in reached for page in pages]

@@ -5,53 +5,59 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from pointsman.errors import LimitError, MissingExtraError
-from pointsman.matching.compiled import CompiledIndex
 from pointsman.pipeline import local_session, resolve
-from pointsman.pipeline.subscriptions import resolve as resolving
+from pointsman.pipeline.subscriptions import search
+from pointsman.pipeline.subscriptions.search import PatternSearch, has_only_patterns
+from pointsman.subscriptions.columns import SubscriptionIndex
 
 
-def test_lists_are_those_of_the_index_in_arrays_of_about_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first array shows how wide the subjects are; a subject that matches more than an array holds is alone."""
-    monkeypatch.setattr(resolving, "MOST_IDS", 1000)
-    index = CompiledIndex.build([">"] * 300 + ["a.>"] * 900 + ["b"], dialect="nats")
-    columns = [pa.array(["b"] * 500), pa.array([], pa.string()), pa.array(["a.b"] * 50)]
-    found = list(resolving.lists(index, iter(columns)))
-    assert pa.concat_arrays(found) == pa.concat_arrays([index.match(column) for column in columns])
-    assert [len(each) for each in found[:3]] == [64, 3, 3]
-    assert [len(each) for each in found[-47:]] == [1] * 47
+def search_of(*patterns: str) -> PatternSearch:
+    """The search of these patterns."""
+    index = SubscriptionIndex.build(pa.table({"pattern": list(patterns)}))
+    assert has_only_patterns(index)
+    return PatternSearch(index)
+
+
+def test_rows_are_those_of_the_index_in_pieces_of_about_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first piece shows how wide the subjects are; a subject that matches more than a piece holds is alone."""
+    monkeypatch.setattr(search, "MOST_IDS", 1000)
+    found = search_of(*[">"] * 300, *["a.>"] * 900, "b")
+    pieces = [*found.rows(pa.array(["b"] * 500)), *found.rows(pa.array(["a.b"] * 50))]
+    assert [np.diff(each.offsets).tolist() for each in pieces[:2]] == [[301] * 64, [301] * 3]
+    assert pieces[0].ids[:301].tolist() == [*range(300), 1200]
+    assert [len(each.offsets) - 1 for each in pieces[-3:]] == [1] * 3
+    assert pieces[-1].ids.tolist() == list(range(1200))
 
 
 def test_subjects_that_match_little_are_matched_many_at_a_time() -> None:
     """More and more of them, up to a limit; nulls and invalid ones among them."""
-    index = CompiledIndex.build(["a"], dialect="nats")
-    column = pa.array(["a", None, "a b", "b"] * 50_000)
-    found = list(resolving.lists(index, iter([column])))
-    assert pa.concat_arrays(found) == index.match(column)
-    assert [len(each) for each in found] == [64, 512, 4096, 32768, 65536, 65536, 31488]
+    pieces = list(search_of("a", "c").rows(pa.array(["a", None, "a b", "b"] * 50_000)))
+    assert np.concatenate([np.diff(each.offsets) for each in pieces]).tolist() == [1, 0, 0, 0] * 50_000
+    assert [len(each.offsets) - 1 for each in pieces] == [64, 512, 4096, 32768, 65536, 65536, 31488]
 
 
-def test_lists_that_fit_no_array_are_tried_with_fewer_rows() -> None:
+def test_rows_that_match_too_much_together_are_tried_with_fewer() -> None:
     """Until one row alone is too much."""
 
     class Wide:
+        most = 3
+
         def match(self, column: pa.Array) -> pa.Array:
-            if len(column) > 3:
-                raise LimitError("too-many-matches", "too many")
-            return pa.array([[1]] * len(column))
+            if len(column) > self.most:
+                raise LimitError("too-many-matches", f"too many of {len(column)}")
+            return pa.array([[0]] * len(column), pa.list_(pa.int32()))
 
-    [*found] = resolving.lists(Wide(), iter([pa.array(["a"] * 100)]))
-    assert pa.concat_arrays(found).to_pylist() == [[1]] * 100
-
-    class Wider:
-        def match(self, column: pa.Array) -> pa.Array:
-            raise LimitError("too-many-matches", f"too many of {len(column)}")
-
+    found = search_of("a")
+    found._index = Wide()
+    assert sum(len(each.ids) for each in found.rows(pa.array(["a"] * 100))) == 100
+    found._index.most = 0
     with pytest.raises(LimitError, match="too many of 1"):
-        list(resolving.lists(Wider(), iter([pa.array(["a"] * 100)])))
+        list(found.rows(pa.array(["a"] * 100)))
 
 
 def test_importing_the_pipeline_imports_nothing_heavy() -> None:

@@ -23,7 +23,7 @@ from pointsman import Pattern, PointsmanError
 from pointsman.errors import SubjectError
 from pointsman.matching.invalid import InvalidPatternsError
 from pointsman.pipeline import resolve
-from pointsman.pipeline.subscriptions.resolve import opened
+from pointsman.pipeline.subscriptions.search import opened
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -114,9 +114,10 @@ def test_the_dialect_of_a_row_wins_over_that_of_the_call(spark: SparkSession) ->
 def test_the_columns_of_a_message_come_out_untouched(spark: SparkSession) -> None:
     """Whatever their types and names, those of the columns of a subscription included."""
     schema = (
-        "pattern string, subject string, `a.b` map<string,int>, dialect binary, `x y` array<double>, n decimal(9,2)"
+        "pattern string, subject string, `a.b` map<string,int>, dialect binary, `x y` array<double>, n decimal(9,2), "
+        "id int, metadata string"
     )
-    row = ("not a pattern", "orders.new", {"x": 1, "y": None}, b"\x00\xff", [0.5, None], Decimal("1.20"))
+    row = ("not a pattern", "orders.new", {"x": 1, "y": None}, b"\x00\xff", [0.5, None], Decimal("1.20"), 7, "m")
     messages = frame(spark, [row], schema)
     found = resolve(messages, subscribed(spark, ("s", "orders.*")))
     assert found.schema.fields[:-1] == messages.schema.fields
@@ -227,11 +228,11 @@ def test_a_worker_opens_the_index_once_and_shares_it(spark: SparkSession) -> Non
     def probe(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         for column in columns:
             misses = opened.cache_info().misses
-            index = opened(SparkFiles.get(name))
+            indexes = opened((SparkFiles.get(name),))
             mapped = [line.split() for line in Path("/proc/self/maps").read_text().splitlines() if name in line]
             was_open = opened.cache_info().misses == misses
             answer = {"pid": os.getpid(), "was_open": was_open, "mapped": " ".join(f"{line[4]}" for line in mapped)}
-            assert len(index) == 1
+            assert len(indexes.ids) == 1
             yield pa.array([answer] * len(column))
 
     seen = spark.range(0, 1000, 1, 8).select(probe(sf.col("id")).alias("seen")).select("seen.*").distinct().collect()
@@ -245,7 +246,7 @@ def test_a_worker_opens_the_index_once_and_shares_it(spark: SparkSession) -> Non
 def test_every_invalid_pattern_is_named_with_its_row_and_its_subscription(spark: SparkSession) -> None:
     """Before anything runs; rows are counted in the order of the table, whatever their dialects."""
     with pytest.raises(InvalidPatternsError) as caught:
-        resolve(sent(spark, "a"), subscribed(spark, ("good", "a"), ("bad", "a..b"), ("none", None)))
+        resolve(sent(spark, "a"), subscribed(spark, ("good", "a"), ("bad", "a..b"), ("worse", "a.>.b")))
     assert [position for position, _ in caught.value.failures] == [1, 2]
     assert caught.value.code == "empty-token"
     assert caught.value.problem.startswith("pattern 1: of subscription 'bad': token 2 of the nats pattern is empty")
@@ -283,28 +284,28 @@ def test_a_wildcard_of_another_dialect_is_an_error_unless_the_dialect_was_chosen
         ),
         (
             "subject string",
-            "id int, pattern string",
+            "name int, pattern string",
             "nats",
-            "subscriptions have no column 'subscription_id', only 'id'",
+            "subscriptions have no column 'subscription_id', only 'name'",
         ),
         (
             "subject string",
             "subscription_id int",
             "nats",
-            "subscriptions have no column 'pattern', only 'subscription_id'",
+            "none of the columns 'pattern', 'condition' and 'includes', only 'subscription_id'",
         ),
         (
             "subject binary",
             "subscription_id int, pattern string",
             "nats",
-            "'subject' of messages holds binary, not str",
+            "'subject' of messages is binary, not str",
         ),
         ("subject string", "subscription_id int, pattern int", "nats", "'pattern' of subscriptions holds int, not str"),
         (
             "subject string, Subscription_ID int",
             "subscription_id int, pattern string",
             "nats",
-            "messages have a column 'subscription_id' already",
+            "messages have a column 'Subscription_ID' already",
         ),
         ("subject string", "subscription_id int, pattern string", "kafka", "kafka"),
     ],

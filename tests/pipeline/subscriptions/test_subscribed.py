@@ -13,7 +13,7 @@ from pointsman.errors import InputError
 from pointsman.pipeline.batch import BatchRunner
 from pointsman.pipeline.config import PipelineFile
 from pointsman.pipeline.state import batches
-from pointsman.pipeline.subscriptions.versions import Subscribed
+from pointsman.pipeline.subscriptions.versions import versions_of_pipeline
 from pointsman.pipeline.versions import Tables
 from tests.pipeline.running.test_run import TABLE, Case
 
@@ -60,7 +60,8 @@ def quiet(*_: object, **__: object) -> None:
 def runner_of(case: SubscribedCase, spark: SparkSession, clock: Callable[[], float] = lambda: 0.0) -> BatchRunner:
     """What runs the batches of a pipeline."""
     tables = Tables(case.folder / "table.yaml", None, case.folder / "checkpoint", quiet)
-    subscribed = Subscribed(spark, str(case.folder / "subscriptions.jsonl"), tables, case.folder / "own", quiet)
+    path = str(case.folder / "subscriptions.jsonl")
+    subscribed = versions_of_pipeline(spark, path, tables, case.folder / "own", quiet)
     file = PipelineFile.load(case.folder / "pipeline.yaml")
     return BatchRunner(file, tables, case.folder / "checkpoint", "run", quiet, clock, subscribed=subscribed)
 

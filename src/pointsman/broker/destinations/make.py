@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -18,6 +18,8 @@ from pointsman.errors import InputError
 if TYPE_CHECKING:
     from pointsman.table.route import Place
 
+Read = TypeVar("Read", bound=Options)
+
 
 def read_options(name: str, type: str, options: Mapping[str, object], place: Place | None = None) -> Options:  # noqa: A002 (the table calls it so)
     """The options of a destination, checked; ``place`` is where the table has it, for the error.
@@ -26,10 +28,20 @@ def read_options(name: str, type: str, options: Mapping[str, object], place: Pla
     allowed, for an unknown type, an unknown or missing option, or a value that the option cannot have.
     """
     kind = _kind(name, type, place)
+    return checked_options(name, kind.options, options, f"the type {type!r} has", place)
+
+
+def checked_options(
+    name: str, model: type[Read], options: Mapping[str, object], has: str = "it has", place: Place | None = None
+) -> Read:
+    """The options of a destination by a model of them; ``has`` begins what is said of an unknown one.
+
+    Raises as ``read_options``.
+    """
     try:
-        return kind.options.model_validate(dict(options))
+        return model.model_validate(dict(options))
     except ValidationError as error:
-        mistakes = "; ".join(_mistake(type, kind, each) for each in error.errors(include_url=False))
+        mistakes = "; ".join(_mistake(has, model, each) for each in error.errors(include_url=False))
         raise _refused(f"destination {name!r}: {mistakes}", place) from None
 
 
@@ -71,15 +83,16 @@ def _kind(name: str, type_name: str, place: Place | None) -> DestinationType:
     raise _refused(problem, place)
 
 
-def _mistake(type_name: str, kind: DestinationType, error: Any) -> str:
+def _mistake(has: str, model: type[Options], error: Any) -> str:
+    names = list(model.model_fields)
     option = ".".join(str(step) for step in error["loc"])
     if error["type"] == "extra_forbidden":
-        close = get_close_matches(option, kind.option_names, n=1)
+        close = get_close_matches(option, names, n=1)
         meant = f"; did you mean {close[0]!r}?" if close else ""
-        allowed = f"the options are {', '.join(kind.option_names)}" if kind.option_names else "it has none"
-        return f"the type {type_name!r} has no option {option!r}; {allowed}{meant}"
+        allowed = f"the options are {', '.join(names)}" if names else "it has none"
+        return f"{has} no option {option!r}; {allowed}{meant}"
     if error["type"] == "missing":
-        described = kind.options.model_fields[option].description or ""
+        described = model.model_fields[option].description or ""
         return f"option {option!r} is missing: {described[0].lower()}{described[1:].rstrip('.')}"
     problem = error["msg"].removeprefix("Value error, ")
     return f"option {option!r}: {problem[0].lower()}{problem[1:]}"

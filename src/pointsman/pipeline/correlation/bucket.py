@@ -38,7 +38,7 @@ class Bucket(Mapping[Key, Value]):
     asked for.
     """
 
-    __slots__ = ("_changed", "_dues", "_lines", "_notes", "_timer", "_values", "is_changed")
+    __slots__ = ("_changed", "_dues", "_lines", "_notes", "_values", "is_changed", "timer")
 
     def __init__(self, blob: bytes | None = None) -> None:
         self._lines: dict[tuple[str, str, str], bytes] = {}
@@ -46,9 +46,10 @@ class Bucket(Mapping[Key, Value]):
         self._values: dict[Key, Value] = {}
         self._notes: dict[Key, Notes] = {}
         self._changed: set[Key] = set()
-        self._timer: int | None = None
+        self.timer: int | None = None
+        """The timer that is set for the bucket, in milliseconds."""
         self.is_changed = False
-        """Whether it is not what was read any more."""
+        """Whether a state was changed since it was read."""
         if blob is not None:
             self._read(blob)
 
@@ -75,7 +76,7 @@ class Bucket(Mapping[Key, Value]):
         return key in self._lines
 
     def get(self, key: Key, default: Any = None) -> Any:
-        """The state, if it is there; without the exception that a mapping would raise and catch."""
+        """The state, if there is one; faster than the method of a mapping, which raises and catches."""
         found = self._values.get(key)
         if found is not None:
             return found
@@ -83,13 +84,10 @@ class Bucket(Mapping[Key, Value]):
 
     def notes(self, key: Key) -> Notes:
         """What is noted with a state; nothing where there is none."""
-        found = self._notes.get(key)
-        if found is not None:
-            return found
-        return self._notes[key] if self.get(key) is not None else NO_NOTES
+        return NO_NOTES if self.get(key) is None else self._notes[key]
 
     def due(self, key: Key) -> float | None:
-        """When a state is to be looked at though nothing comes for it; None if it need not be."""
+        """When a state is to be looked at even if no message comes for it; None for never."""
         return self._dues.get(key)
 
     def put(self, key: Key, value: Value, due: float | None, notes: Notes) -> None:
@@ -125,16 +123,6 @@ class Bucket(Mapping[Key, Value]):
         """When something is due next; None if nothing is."""
         return min(self._dues.values(), default=None)
 
-    @property
-    def timer(self) -> int | None:
-        """The timer that is set for the bucket, in milliseconds."""
-        return self._timer
-
-    @timer.setter
-    def timer(self, milliseconds: int | None) -> None:
-        self.is_changed = self.is_changed or milliseconds != self._timer
-        self._timer = milliseconds
-
     def encode(self) -> bytes:
         """The bucket as bytes."""
         groups: dict[tuple[str, str], tuple[list[str], list[float | None], list[bytes]]] = {}
@@ -147,7 +135,7 @@ class Bucket(Mapping[Key, Value]):
             dues.append(self._dues.get(place))
             lines.append(line)
         named = [[*name, ids, dues] for name, (ids, dues, _) in groups.items()]
-        header = _write({"format": FORMAT, "timer": self._timer, "groups": named}).encode()
+        header = _write({"format": FORMAT, "timer": self.timer, "groups": named}).encode()
         return b"\n".join([header, *(line for _, _, lines in groups.values() for line in lines)])
 
     def _read(self, blob: bytes) -> None:
@@ -156,7 +144,7 @@ class Bucket(Mapping[Key, Value]):
             content = json.loads(header)
             if content["format"] != FORMAT:
                 raise _bad(f"a bucket of the format {content['format']!r} is not one of {FORMAT!r}")
-            self._timer = content["timer"]
+            self.timer = content["timer"]
             start = 0
             for kind, name, ids, dues in content["groups"]:
                 keys = list(zip(repeat(kind), repeat(name), ids))

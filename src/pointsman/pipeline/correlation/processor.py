@@ -15,7 +15,7 @@ from pyspark.sql.streaming.stateful_processor import (
 
 from pointsman.errors import PointsmanError
 from pointsman.pipeline.correlation.bucket import Bucket
-from pointsman.pipeline.correlation.rows import OutputRow, crossing, in_order
+from pointsman.pipeline.correlation.rows import crossing, in_order
 from pointsman.pipeline.correlation.states import States, tables_of
 from pointsman.table.loading.document import without_collector
 
@@ -47,8 +47,7 @@ class BucketProcessor(StatefulProcessor):
         timerValues: TimerValues,  # noqa: N803
     ) -> Iterator[Frame]:
         """Handles the events of a bucket that have come with a batch."""
-        # What is made stays until the bucket is stored, so that looking for what does not would be in vain; and then
-        # all of it is gone, so that there is nothing left to look through.
+        # All objects live until the bucket is stored, and none after it: the collector would search in vain.
         with without_collector():
             made = [*self._follow(rows, self._present(timerValues))]
         yield from made
@@ -56,8 +55,7 @@ class BucketProcessor(StatefulProcessor):
     def _follow(self, rows: Iterator[Frame], present: float) -> Iterator[Frame]:
         states, bucket = self._open()
         for event in in_order(rows):
-            now = event.seconds if self._exact else None
-            now = present if now is None else now
+            now = present if event.seconds is None or not self._exact else event.seconds
             try:
                 message = event.message()
             except PointsmanError as error:
@@ -98,7 +96,9 @@ class BucketProcessor(StatefulProcessor):
             else:
                 self._state.clear()
         if states.rows:
-            yield _frame(states.rows)
+            import pandas as pd  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+            yield pd.DataFrame(crossing(states.rows), dtype=object)
 
     def _set_timer(self, bucket: Bucket, fired: int | None) -> None:
         """One timer for each bucket, at the earliest time at which something is due in it."""
@@ -113,11 +113,4 @@ class BucketProcessor(StatefulProcessor):
             self._handle.deleteTimer(bucket.timer)
         if wanted is not None:
             self._handle.registerTimer(wanted)
-        bucket.timer = wanted
-
-
-def _frame(rows: list[OutputRow]) -> Frame:
-    """The rows as they cross to Spark."""
-    import pandas as pd  # type: ignore[import-untyped, import-not-found, unused-ignore]
-
-    return pd.DataFrame(crossing(rows), dtype=object)
+        bucket.timer, bucket.is_changed = wanted, True

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from operator import itemgetter
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pointsman.errors import MessageError
 from pointsman.message import Message
+from pointsman.pipeline.columns import message_of
 
 UNKNOWN = -(1 << 62)
 """A time or a position that a row does not have; before all others."""
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
-"""The times that a message can have, in microseconds: the years 1 to 9999."""
 REST = ("causation_id", "content_type", "source", "metadata")
 """Fields that cross together as one text: few rows have them, and each column costs."""
-SOURCE = Message("", id="0", time=None).source
-"""That of a message of which nothing is known."""
 
 COMMAND, MOVE, REQUEST, ANSWER, RESULT = "command", "move", "request", "answer", "result"
 """The kinds of rows that come out."""
@@ -33,8 +26,6 @@ CROSSING = (
     "content_type string, causation_id string, time bigint, number bigint"
 )
 """The columns that come out of Python: the list and the mapping as JSON, the time in microseconds."""
-
-_new, _set = object.__new__, object.__setattr__
 
 
 class Event(NamedTuple):
@@ -58,44 +49,15 @@ class Event(NamedTuple):
 
     def message(self) -> Message:
         """The message. Raises ``MessageError`` if it is none."""
-        if not self.id:
-            raise MessageError("bad-message", "the id is empty")
-        time = None
-        if self.time != UNKNOWN:
-            if not FIRST <= self.time <= LAST:
-                raise MessageError("bad-message", "time is outside the years 1 to 9999")
-            time = EPOCH + timedelta(microseconds=self.time)
-        rest = _rest(self.rest)
-        made = _new(Message)
-        # Spark's texts are texts, so the constructor, which costs as much as a move, has nothing to check.
-        _set(made, "subject", self.subject)
-        _set(made, "body", self.body)
-        _set(made, "metadata", rest.metadata)
-        _set(made, "id", self.id)
-        _set(made, "content_type", rest.content_type)
-        _set(made, "time", time)
-        _set(made, "source", rest.source)
-        _set(made, "correlation_id", self.correlation_id)
-        _set(made, "causation_id", rest.causation_id)
-        return made
-
-
-class Rest(NamedTuple):
-    """The fields that crossed as one text."""
-
-    metadata: Mapping[str, str]
-    content_type: str | None
-    source: str
-    causation_id: str | None
+        own = self._asdict() | {"time": None if self.time == UNKNOWN else self.time}
+        return message_of(_rest(self.rest) | own)
 
 
 @lru_cache(maxsize=1024)
-def _rest(text: str) -> Rest:
-    """What the text says; many messages have the same."""
-    fields = json.loads(text)
-    metadata = {key: value for key, value in fields.get("metadata", {}).items() if value is not None}
-    source = fields.get("source", SOURCE)
-    return Rest(MappingProxyType(metadata), fields.get("content_type"), source, fields.get("causation_id"))
+def _rest(text: str) -> dict[str, Any]:
+    """The fields that crossed as one text; many messages have the same."""
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 def in_order(frames: Iterable[Any]) -> list[Event]:

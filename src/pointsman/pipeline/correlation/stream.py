@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from pointsman.errors import InputError, MissingExtraError
-from pointsman.pipeline.columns import PROBLEM, MessageColumns, find
+from pointsman.pipeline.columns import PROBLEM, MessageColumns, arrow_column, find
 from pointsman.pipeline.correlation.rows import CROSSING, REST, UNKNOWN
 from pointsman.pipeline.correlation.states import part_of
 from pointsman.pipeline.json_lines import PLACE
@@ -174,10 +174,10 @@ def _concerned(part: str, subject: Column) -> Column:
     The function is said not to be deterministic. Otherwise Spark would look for the watermark only in the rows that it
     lets pass, and time would stand still while nothing but other messages comes.
     """
-    import pyarrow as pa
-    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # it is there; its stub does not say so
 
     def concerns(columns: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
         from pointsman.pipeline.correlation.states import tables_of
 
         tables = tables_of(part)
@@ -186,6 +186,4 @@ def _concerned(part: str, subject: Column) -> Column:
             found = [tables.concern(subject) for subject in encoded.dictionary.to_pylist()]
             yield pa.array(found, pa.bool_()).take(encoded.indices).fill_null(False)
 
-    # Spark reads from the types that it works on a stream of columns; as text it could not find them here.
-    concerns.__annotations__ = {"columns": Iterator[pa.Array], "return": Iterator[pa.Array]}
-    return arrow_udf(concerns, "boolean").asNondeterministic()(subject)  # type: ignore[no-any-return]
+    return arrow_column(concerns, "boolean", subject, deterministic=False)

@@ -1,28 +1,29 @@
-"""Dead letters: the deliveries that were not made, with the reason, until they are replayed.
+"""Dead letters: deliveries that were not made, with the reason, until they are replayed.
 
 <out>/dead/NAME/batch=N    those of a destination and a batch, as Parquet, with the column ``dead``
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from pointsman.pipeline.destinations.place import file_name
-from pointsman.pipeline.spark.files import files_of
+from pointsman.pipeline.spark.files import Files
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
 DEAD = "dead"
-"""The column that says why, and how often it was attempted."""
+"""The column with the reason and the number of attempts."""
 
 
-class Buried(NamedTuple):
+class Counts(NamedTuple):
     """What a folder of dead letters holds."""
 
     letters: int
     own: int
-    """Of them, those that were not for another destination whose fallback this one is."""
+    """The letters that were not for another destination whose fallback this one is."""
     reason: str
     """One of the reasons."""
     by_route: dict[str, int]
@@ -36,41 +37,30 @@ def with_reason(rows: DataFrame, reason: Column, attempts: Column) -> DataFrame:
     return rows.withColumn(DEAD, sf.struct(reason.alias("reason"), attempts.cast("int").alias("attempts")))
 
 
-class Graveyard:
-    """The dead letters of a pipeline."""
-
-    def __init__(self, out: str) -> None:
-        self._path = f"{out}/{DEAD}"
-
-    def folder(self, name: str, batch: int) -> str:
-        """Where those of a destination and a batch are."""
-        return f"{self._path}/{file_name(name)}/batch={batch}"
-
-    def bury(self, letters: DataFrame, name: str, batch: int) -> Buried:
-        """Writes dead letters, in the place of what an earlier attempt at the batch has left."""
-        path = self.folder(name, batch)
-        letters.write.mode("overwrite").parquet(path)
-        return count(letters.sparkSession.read.schema(letters.schema).parquet(path))
-
-    def clear(self, spark: SparkSession, batch: int, names: set[str]) -> None:
-        """Removes what an earlier attempt at a batch has left for other destinations than these."""
-        files = files_of(spark)
-        kept = {file_name(name) for name in names}
-        for name in files.names(self._path):
-            if name not in kept:
-                files.remove(f"{self._path}/{name}/batch={batch}")
+def write(letters: DataFrame, out: str, name: str, batch: int) -> Counts:
+    """Writes the dead letters of a destination and a batch; replaces those of an earlier attempt at the batch."""
+    path = f"{out}/{DEAD}/{file_name(name)}/batch={batch}"
+    letters.write.mode("overwrite").parquet(path)
+    return count(letters.sparkSession.read.schema(letters.schema).parquet(path))
 
 
-def count(letters: DataFrame) -> Buried:
-    """How many there are."""
+def clear(files: Files, out: str, batch: int, kept: Iterable[str]) -> None:
+    """Removes what an earlier attempt at a batch left for destinations other than those that are kept."""
+    names = {file_name(name) for name in kept}
+    for name in files.names(f"{out}/{DEAD}"):
+        if name not in names:
+            files.remove(f"{out}/{DEAD}/{name}/batch={batch}")
+
+
+def count(letters: DataFrame) -> Counts:
+    """Counts dead letters."""
     from pyspark.sql import functions as sf
 
     own = sf.isnull("instead_of") if "instead_of" in letters.columns else sf.lit(True)
-    rows = (
-        letters.groupBy("route")
-        .agg(sf.count("*").alias("letters"), sf.count_if(own).alias("own"), sf.min(f"{DEAD}.reason").alias("reason"))
-        .collect()
+    counted = letters.groupBy("route").agg(
+        sf.count("*").alias("letters"), sf.count_if(own).alias("own"), sf.min(f"{DEAD}.reason").alias("reason")
     )
+    rows = counted.collect()
     reason = min((row["reason"] for row in rows if row["reason"] is not None), default="")
     by_route = {row["route"]: row["letters"] for row in rows}
-    return Buried(sum(by_route.values()), sum(row["own"] for row in rows), reason, by_route)
+    return Counts(sum(by_route.values()), sum(row["own"] for row in rows), reason, by_route)

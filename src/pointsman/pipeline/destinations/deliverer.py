@@ -1,11 +1,10 @@
-"""The deliveries of batches: all rows are written once, and whatever lives elsewhere reads its slice from there.
+"""The deliveries of batches: all rows are written once, and other destinations read their slices from there.
 
     <out>/routed/batch=7/outcome=delivered/destination=audit/…    the deliveries to a destination
     <out>/routed/batch=7/outcome=quarantined/…                    and so on for every outcome
 
-A destination without a place of its own has its deliveries with that. A batch that is repeated after a crash takes the
-place of what it had written, and changes nothing elsewhere. A destination that fails keeps nobody from the others; its
-deliveries become dead letters with the reason.
+A batch that is repeated after a crash replaces what it wrote, and changes nothing elsewhere. A destination that fails
+does not hold up the others; its deliveries become dead letters with the reason.
 """
 
 from __future__ import annotations
@@ -17,11 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from pointsman.pipeline.columns import refuse_columns
-from pointsman.pipeline.destinations.choice import Places, names_of
-from pointsman.pipeline.destinations.dead_letters import DEAD, Buried, Graveyard, with_reason
+from pointsman.pipeline.destinations import dead_letters
+from pointsman.pipeline.destinations.choice import Destinations, names_of
+from pointsman.pipeline.destinations.dead_letters import DEAD, Counts, with_reason
 from pointsman.pipeline.destinations.folder import RESTORED, OwnFolder, restore, save
 from pointsman.pipeline.destinations.http import Http
-from pointsman.pipeline.destinations.place import REASON, Place, Turn, escaped, reason_of
+from pointsman.pipeline.destinations.place import REASON, Destination, Turn, escaped, reason_of
 from pointsman.pipeline.spark.files import files_of
 from pointsman.pipeline.state.breakers import WAITING, Outcome
 from pointsman.table.routing_table import RoutingTable
@@ -66,7 +66,7 @@ class Written(NamedTuple):
 
     outcomes: dict[str, Outcome]
     """By the destination that they were for, before any fallback."""
-    dead: dict[str, Buried]
+    dead: dict[str, Counts]
     """The dead letters, by the destination that they went to."""
     failures: dict[str, Failure]
 
@@ -120,14 +120,13 @@ class Slices:
 class Deliverer:
     """Writes the batches of one query and makes their deliveries."""
 
-    def __init__(self, places: Places, out: str, query: str, form: str, *, following: bool = False) -> None:
-        self._places = places
+    def __init__(self, destinations: Destinations, out: str, query: str, form: str, *, following: bool = False) -> None:
+        self._destinations = destinations
         self._out = out
         self._query = query
         # What cannot be read back as it was is not what other destinations read from.
         self._form = form if form in RESTORED else "parquet"
         self._following = following
-        self._graveyard = Graveyard(out)
 
     def write(self, rows: DataFrame, batch: int) -> Slices:
         """Writes all rows of a batch, which have ``outcome`` and ``destination``, in one job."""
@@ -154,16 +153,15 @@ class Deliverer:
         dead = {}
         for name in sorted({*failures, *waiting}):
             letters = _letters(slices, name, failures.get(name), waits=name in waiting)
-            dead[name] = self._graveyard.bury(letters, name, batch)
-        self._graveyard.clear(slices.spark, batch, set(dead))
+            dead[name] = dead_letters.write(letters, self._out, name, batch)
+        dead_letters.clear(files_of(slices.spark), self._out, batch, dead)
         return Written(_outcomes(groups, failures, dead), dead, failures)
 
     def tidy(self, slices: Slices, table: RoutingTable, groups: Iterable[Group]) -> None:
         """Removes the slices of destinations that live elsewhere, once their deliveries are made or dead."""
         files = files_of(slices.spark)
         for group in groups:
-            place = self._places.known(group.destination, table)
-            if group.waits or not isinstance(place, OwnFolder):
+            if group.waits or not isinstance(self._destinations.known(group.destination, table), OwnFolder):
                 files.remove(slices.folder(WAITS if group.waits else "delivered", group.destination))
         for outcome in ("delivered", WAITS):
             if not files.has_files(f"{slices.path}/{BY[0]}={outcome}"):
@@ -172,7 +170,7 @@ class Deliverer:
             files.remove(slices.path)
 
     def _make(self, slices: Slices, table: RoutingTable, batch: int, names: list[str]) -> dict[str, Failure]:
-        places: dict[str, Place] = {}
+        elsewhere: dict[str, Destination] = {}
         failures: dict[str, Failure] = {}
         known = names_of(table)
         for name in names:
@@ -181,14 +179,16 @@ class Deliverer:
                 failures[name] = Failure(f"the table has no destination {name!r}")
                 continue
             try:
-                places[name] = self._places.of(name, table)
+                destination = self._destinations.of(name, table)
             except Exception as error:
                 failures[name] = Failure(reason_of(error))
-        elsewhere = {name: place for name, place in places.items() if not isinstance(place, OwnFolder)}
-        # An endpoint may be slow; nobody waits for it but others of its kind.
-        for name, place in sorted(elsewhere.items(), key=lambda each: isinstance(each[1], Http)):
+                continue
+            if not isinstance(destination, OwnFolder):
+                elsewhere[name] = destination
+        # An endpoint may be slow; only other endpoints wait for it.
+        for name, destination in sorted(elsewhere.items(), key=lambda each: isinstance(each[1], Http)):
             turn = Turn(name, batch, self._query, self._following)
-            failure = attempt(place, slices.of("delivered", name), turn)
+            failure = attempt(destination, slices.of("delivered", name), turn)
             if failure is not None:
                 failures[name] = failure
         return failures
@@ -205,25 +205,20 @@ def _letters(slices: Slices, name: str, failure: Failure | None, *, waits: bool)
     return found[0] if len(found) == 1 else found[0].unionByName(found[1])
 
 
-def attempt(place: Place, rows: DataFrame, turn: Turn, *, may_repeat: bool = True) -> Failure | None:
-    """Makes the deliveries of one destination; what was not made, and why.
+def attempt(destination: Destination, rows: DataFrame, turn: Turn, *, may_repeat: bool = True) -> Failure | None:
+    """Makes the deliveries of one destination; returns what was not made, and why.
 
-    A worker that died says nothing of the destination, so they are attempted once more; a second one may have died of
-    them.
+    If a worker died, that says nothing of the destination, so they are attempted once more. A second one may have died
+    of them.
     """
     try:
-        left = place.deliver(rows, turn)
+        left = destination.deliver(rows, turn)
     except Exception as error:
-        if not (worker_died(error) and may_repeat):
+        if WORKER_DIED not in str(error) or not may_repeat:
             return Failure(reason_of(error))
         LOG.warning("batch %s: a worker died while it delivered to %s: once more", turn.batch, turn.name)
-        return attempt(place, rows, turn, may_repeat=False)
+        return attempt(destination, rows, turn, may_repeat=False)
     return None if left is None else Failure("", left)
-
-
-def worker_died(error: Exception) -> bool:
-    """Whether Spark failed because a process that worked for it is gone."""
-    return WORKER_DIED in str(error)
 
 
 def undelivered(rows: DataFrame, failure: Failure, attempts: Column) -> DataFrame:
@@ -236,7 +231,7 @@ def undelivered(rows: DataFrame, failure: Failure, attempts: Column) -> DataFram
     return with_reason(rows.join(told, "delivery_id"), sf.col(TOLD), attempts).drop(TOLD).select(*rows.columns, DEAD)
 
 
-def _outcomes(groups: list[Group], failures: dict[str, Failure], dead: dict[str, Buried]) -> dict[str, Outcome]:
+def _outcomes(groups: list[Group], failures: dict[str, Failure], dead: dict[str, Counts]) -> dict[str, Outcome]:
     """What the breakers are told; nothing of what a destination got as the fallback of another."""
     sent: Counter[str] = Counter()
     waiting: Counter[str] = Counter()

@@ -1,9 +1,8 @@
-"""Deliveries as files in a folder, in any format of files that Spark has, or appended to what has no path.
+"""Deliveries as files in a folder, in any file format of Spark, or appended to a format without a path.
 
-What a format cannot hold is written as text, and read back as it was. A batch is a folder of its own, which takes the
-place of what an earlier attempt at the same batch has left. A replay adds to it the deliveries that are not there, by
-their ids. Rows that are appended (``jdbc``, and whatever else the user's Spark has) come again with a batch that is
-repeated after a crash; the column ``delivery_id`` tells.
+What a format cannot hold is written as text, and read back as it was. A batch is a folder of its own; a repeated batch
+replaces it, and a replay adds the deliveries that are not in it, by their ids. Rows that are appended (``jdbc``, and
+whatever else the user's Spark has) come twice when a batch is repeated after a crash; ``delivery_id`` tells.
 """
 
 from __future__ import annotations
@@ -41,13 +40,8 @@ def save(
     by: Sequence[str] = (),
     mode: str = "overwrite",
 ) -> None:
-    """Writes rows in a format, in the place of what is there, with a folder for each value of the columns ``by``.
-
-    The rows are ``as_written`` in the format.
-    """
-    writer = as_written(rows, form).write.mode(mode).format(form)
-    for option, value in with_defaults(form, options).items():
-        writer = writer.option(option, value)
+    """Writes rows, ``as_written`` in a format, with a folder for each value of the columns ``by``."""
+    writer = as_written(rows, form).write.mode(mode).format(form).options(**with_defaults(form, options))
     (writer.partitionBy(*by) if by else writer).save(path)
 
 
@@ -56,10 +50,8 @@ def restore(spark: SparkSession, path: str, form: str, schema: StructType) -> Da
     from pyspark.sql import functions as sf
 
     written = as_written(spark.createDataFrame([], schema), form).schema
-    reader = spark.read.format(form).schema(written)
-    for option, value in with_defaults(form, {"multiLine": "true"} if form == "csv" else {}).items():
-        reader = reader.option(option, value)
-    read = reader.load(path)
+    options = with_defaults(form, {"multiLine": "true"} if form == "csv" else {})
+    read = spark.read.format(form).schema(written).options(**options).load(path)
     if form not in TEXTUAL:
         return read
     columns = []
@@ -110,23 +102,26 @@ def as_written(rows: DataFrame, form: str) -> DataFrame:
 
 
 class Folder:
-    """The folder of one destination."""
+    """The folder of one destination, or, without a path, a format of Spark that rows are appended to."""
 
-    def __init__(self, path: str, form: str, options: dict[str, Any]) -> None:
+    def __init__(self, path: str | None, form: str, options: dict[str, Any]) -> None:
         self._path = path
         self._form = form
         self._options = options
 
     def deliver(self, rows: DataFrame, turn: Turn) -> DataFrame | None:
-        """Writes ``batch=N``."""
-        _write(rows, f"{self._path}/batch={turn.label}", self._form, self._options, turn)
+        """Writes the batch to its folder, or appends it."""
+        if self._path is None:
+            save(rows, self._form, self._options, None, mode="append")
+        else:
+            _write(rows, f"{self._path}/batch={turn.label}", self._form, self._options, turn)
         return None
 
 
 class OwnFolder:
-    """The folder of the pipeline, for all destinations that have no place of their own.
+    """The folder of the pipeline, for all destinations that have none of their own.
 
-    A batch is there when it is written; only what is replayed is delivered.
+    A batch is there when it is written; only replayed deliveries are added.
     """
 
     def __init__(self, path: str, form: str) -> None:
@@ -134,34 +129,19 @@ class OwnFolder:
         self._form = form
 
     def deliver(self, rows: DataFrame, turn: Turn) -> DataFrame | None:
-        """Adds to that of one destination."""
+        """Adds deliveries to those of one destination."""
         path = f"{self._path}/batch={turn.batch}/outcome=delivered/destination={escaped(turn.name)}"
         _write(rows.drop("destination"), path, self._form, {}, turn)
         return None
 
 
 def _write(rows: DataFrame, path: str, form: str, options: dict[str, Any], turn: Turn) -> None:
+    """Replaces the folder; a replay adds the deliveries that are not in it."""
     spark = rows.sparkSession
     if turn.replay is None or not files_of(spark).has_files(path):
         save(rows, form, options, path)
         return
-    # Texts without names have their columns by their order alone; of all others the one is enough.
+    # CSV has its columns by their order alone; of other formats, one column can be read.
     schema: Any = as_written(rows, form).schema if form == "csv" else "delivery_id string"
-    reader = spark.read.format(form).schema(schema)
-    for option, value in with_defaults(form, options).items():
-        reader = reader.option(option, value)
-    there = reader.load(path).select("delivery_id")
-    save(rows.join(there, "delivery_id", "left_anti"), form, options, path, mode="append")
-
-
-class Appending:
-    """A format of Spark with its options."""
-
-    def __init__(self, form: str, options: dict[str, Any]) -> None:
-        self._form = form
-        self._options = options
-
-    def deliver(self, rows: DataFrame, turn: Turn) -> DataFrame | None:  # noqa: ARG002, as every place is called
-        """Appends them."""
-        save(rows, self._form, self._options, None, mode="append")
-        return None
+    there = spark.read.format(form).schema(schema).options(**with_defaults(form, options)).load(path)
+    save(rows.join(there.select("delivery_id"), "delivery_id", "left_anti"), form, options, path, mode="append")

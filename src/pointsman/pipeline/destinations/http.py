@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 
-from pointsman.broker.destinations.http import HttpOptions
+from pointsman.broker.destinations.http import HttpOptions, HttpSink
 from pointsman.broker.destinations.interface import Delivered, DeliveryFailed, Sink
 from pointsman.errors import MessageError, MissingExtraError
-from pointsman.message import Message
-from pointsman.pipeline.columns import MessageColumns
+from pointsman.pipeline.columns import MessageColumns, message_of
 from pointsman.pipeline.destinations.place import REASON, Turn, file_name
 from pointsman.pipeline.spark.kind import task_count
 from pointsman.table.loading.schema import Duration
@@ -76,7 +74,7 @@ class Http:
 
 
 def sendable(rows: DataFrame) -> DataFrame:
-    """What goes to the workers of a delivery, in the order that ``http_sending`` reads it; times in microseconds."""
+    """What workers need of a delivery; times are in microseconds."""
     from pyspark.sql import functions as sf
 
     columns = MessageColumns(rows)
@@ -93,7 +91,6 @@ RESULT = "delivery_id string, reason string, attempts int"
 """What became of a delivery; the reason is NULL if it was made."""
 AT_ONCE = 256
 """Deliveries that are read into memory at one time."""
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Batches = Iterator["pa.RecordBatch"]
 
 
@@ -111,9 +108,6 @@ def sender(name: str, options: dict[str, Any]) -> Callable[[Batches], Batches]:
     def send(batches: Batches) -> Batches:
         import pyarrow as pa
 
-        from pointsman.broker.destinations.http import HttpSink
-        from pointsman.pipeline.destinations.http import SendingOptions
-
         read = SendingOptions.model_validate(options)
         sending = Sending(name, read, HttpSink(name, read))
         schema = pa.schema([("delivery_id", pa.string()), ("reason", pa.string()), ("attempts", pa.int32())])
@@ -122,11 +116,8 @@ def sender(name: str, options: dict[str, Any]) -> Callable[[Batches], Batches]:
             try:
                 for batch in batches:
                     for start in range(0, batch.num_rows, AT_ONCE):
-                        rows = batch.slice(start, AT_ONCE).to_pylist()
-                        results = runner.run(sending.send_all(rows))
-                        columns = zip(*results, strict=True)
-                        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-                        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+                        results = runner.run(sending.send_all(batch.slice(start, AT_ONCE).to_pylist()))
+                        yield pa.RecordBatch.from_pylist([each._asdict() for each in results], schema)
             finally:
                 runner.run(sending.sink.close())
 
@@ -201,19 +192,3 @@ class Sending:
             return None
         longest = min(options.longest_wait, options.wait * 2.0 ** (attempts - 1))
         return max(failure.after or 0.0, self._random.uniform(0.0, longest))
-
-
-def message_of(row: dict[str, Any]) -> Message:
-    """The message of a row. Raises ``MessageError`` if it is none."""
-    fields: dict[str, Any] = {name: row[name] for name in ("content_type", "correlation_id", "causation_id")}
-    if row["source"] is not None:
-        fields["source"] = row["source"]
-    if row["id"] is not None:
-        fields["id"] = row["id"]
-    try:
-        time = None if row["time"] is None else EPOCH + timedelta(microseconds=row["time"])
-    except OverflowError:
-        raise MessageError("bad-message", "time is outside the years 1 to 9999") from None
-    pairs = row["metadata"] or ()
-    metadata = {key: value for key, value in (pairs.items() if isinstance(pairs, dict) else pairs) if value is not None}
-    return Message(row["subject"], row["body"] or b"", metadata=metadata, time=time, **fields)

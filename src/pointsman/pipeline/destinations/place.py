@@ -1,4 +1,4 @@
-"""What every kind of destination has in common: what a pipeline says of it, and the contract of its place."""
+"""What all kinds of destinations have in common: what a pipeline's file says of one, and the contract."""
 
 from __future__ import annotations
 
@@ -65,15 +65,15 @@ class Turn(NamedTuple):
         return -1 - self.batch if self.following else self.batch
 
 
-class Place(Protocol):
-    """Where the deliveries of a destination go."""
+class Destination(Protocol):
+    """Where deliveries go."""
 
     def deliver(self, rows: DataFrame, turn: Turn) -> DataFrame | None:
-        """Makes deliveries; None when all of them were made, or else those that were not, as ``UNDELIVERED``.
+        """Makes deliveries; returns those that were not made, as ``UNDELIVERED``, or None if all were.
 
-        What it gives can be computed again and again without anything being delivered. A turn that is repeated leaves
-        nothing twice, or leaves it to the receiver to notice, as the kind says. Raises anything, if it is to be taken
-        that no delivery was made.
+        The returned frame can be computed any number of times; nothing is delivered by it. A repeated turn leaves
+        nothing twice, or leaves it to the receiver to notice, as each kind says. If it raises, no delivery counts as
+        made.
         """
 
 
@@ -87,7 +87,7 @@ def escaped(name: str) -> str:
 
 
 def file_name(name: str) -> str:
-    """The name of a destination as that of a folder: ``escaped``, and none of those that Spark overlooks.
+    """The name of a destination as that of a folder: ``escaped``, and none that Spark ignores.
 
     >>> file_name("audit"), file_name("../a b"), file_name("_x")
     ('audit', '%2E.%2Fa b', '%5Fx')
@@ -97,7 +97,7 @@ def file_name(name: str) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Why something failed, in one line; of what Java raised, what it says and what that came from."""
+    """Why something failed, in one line; for an error of Java, also its first cause."""
     thrown = getattr(error, "java_exception", None)
     if thrown is None:
         return f"{type(error).__name__}: {_line(str(error))}"

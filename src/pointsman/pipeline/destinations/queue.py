@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CARRIED = ("body", "metadata", "content_type", "time", "source", "correlation_id", "causation_id")
 
 
-class QueuePlace:
+class QueueDestination:
     """A queue in its file."""
 
     def __init__(self, path: str, options: dict[str, Any]) -> None:
@@ -71,13 +71,11 @@ class QueuePlace:
             from pointsman.patterns.dialect import find_dialect
             from pointsman.pipeline.queue_source.rows import Checker
 
+            schema = pa.schema({"delivery_id": pa.string(), "reason": pa.string()})
             checker = Checker(find_dialect(dialect), most)
             for batch in batches:
-                pairs = list(checker.refused(batch))
-                ids, reasons = ([pair[number] for pair in pairs] for number in (0, 1))
-                yield pa.RecordBatch.from_arrays(
-                    [pa.array(ids, pa.string()), pa.array(reasons, pa.string())], ["delivery_id", "reason"]
-                )
+                refused = [{"delivery_id": id, "reason": reason} for id, reason in checker.refused(batch)]
+                yield pa.RecordBatch.from_pylist(refused, schema)
 
         return messages.mapInArrow(check, UNDELIVERED)
 
@@ -85,10 +83,10 @@ class QueuePlace:
 COUNT = "^[0-9]{1,9}$"
 
 
-class SubjectPlace:
+class SubjectDestination:
     """A subject to publish under, and the queue to publish into."""
 
-    def __init__(self, subject: str, queue: QueuePlace) -> None:
+    def __init__(self, subject: str, queue: QueueDestination) -> None:
         self._subject = subject
         self._queue = queue
 

@@ -21,8 +21,9 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from pointsman.broker.destinations.durable import sync_folder
 from pointsman.errors import StoreError
 from pointsman.pipeline.queue_source import sql
 from pointsman.pipeline.queue_source.rows import drafts
@@ -58,24 +59,22 @@ def stage(
     """
     import pyarrow as pa
 
-    directory = Path(folder)
-    path = directory / f"{_stem(query)}-{batch}-{secrets.token_hex(8)}{SUFFIX}"
-    writer: pa.RecordBatchStreamWriter | None = None
-    file: pa.NativeFile | None = None
+    path = Path(folder, f"{_stem(query)}-{batch}-{secrets.token_hex(8)}{SUFFIX}")
+    parts = (part for each in batches for part in _parts(each))
     try:
-        for each in batches:
-            for part in _parts(each):
-                check(part)
-                if writer is None:
-                    file = _new_file(path)
-                    writer = pa.ipc.new_stream(file, part.schema)
-                writer.write_batch(part)
-        if writer is None or file is None:
+        first = next(parts, None)
+        if first is None:
             return None
-        writer.close()
-        file.close()
-        _sync(path)
-        _sync(directory)
+        check(first)
+        with _new_file(path) as file:
+            with pa.ipc.new_stream(file, first.schema) as writer:
+                writer.write_batch(first)
+                for part in parts:
+                    check(part)
+                    writer.write_batch(part)
+            file.flush()
+            os.fsync(file.fileno())
+        sync_folder(path.parent)
     except BaseException as error:
         path.unlink(missing_ok=True)
         if isinstance(error, OSError) and not isinstance(error, StoreError):
@@ -127,14 +126,12 @@ def _stem(query: str) -> str:
     return hashlib.sha256(query.encode()).hexdigest()[:24]
 
 
-def _new_file(path: Path) -> pa.NativeFile:
+def _new_file(path: Path) -> BinaryIO:
     """A new file, in a folder that another process may remove whenever it is empty."""
-    import pyarrow as pa
-
     while True:
         path.parent.mkdir(exist_ok=True)
         with suppress(FileNotFoundError):
-            return pa.OSFile(str(path), "wb")
+            return path.open("xb")
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -142,14 +139,6 @@ def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     rows = max(1, min(MOST_ROWS, batch.num_rows * MOST_BYTES // max(batch.nbytes, 1)))
     for start in range(0, batch.num_rows, rows):
         yield batch.slice(start, rows)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 # -- the commit

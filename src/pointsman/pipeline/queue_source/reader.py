@@ -72,8 +72,8 @@ class Part(InputPartition):
 class QueueReader(DataSourceReader):
     """Reads once, in the order of numbers within each part. Not safe between threads.
 
-    It takes no filters from Spark: of a DataFrame that a query uses twice, Spark 4.3 would give both uses what was
-    pushed down for one of them. The options narrow what is read.
+    It takes no filters from Spark: if a query uses a DataFrame twice, Spark 4.3 gives both uses what it pushed down for
+    one of them. The options narrow what is read.
     """
 
     def __init__(self, options: Options, schema: StructType) -> None:
@@ -98,17 +98,16 @@ class QueueReader(DataSourceReader):
         parts = split(after, through, options.partitions) or [(0, 0)]
         return [Part(location, subscription, *each) for each in parts]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The messages of a part.
 
         Raises ``StoreError``: ``queue-elsewhere`` on another host than that of the file, and ``message-damaged`` unless
         the options say that damaged messages are left out, which is logged.
         """
-        part = _checked(partition)
-        return _read(part, self._schema, _questions(part), self._leave_out, self._options.pattern)
+        return _read(partition, self._schema, _questions(partition), self._leave_out, self._options.pattern)
 
     def _leave_out(self, queue: Queue, damaged: list[Stored]) -> None:
-        if not self._options.skips_damaged:
+        if self._options.damaged == "fail":
             problem = f"message {damaged[0].sequence:,} is not what was put; the option damaged=skip leaves such out"
             raise StoreError("message-damaged", problem, file=queue.store.path)
         LOG.warning("%s: %d damaged messages were left out", queue.store.path, len(damaged))
@@ -145,7 +144,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """What the option ``maxRows`` says."""
-        return ReadAllAvailable() if self._options.max_rows is None else ReadMaxRows(self._options.max_rows)
+        return ReadAllAvailable() if self._options.maxRows is None else ReadMaxRows(self._options.maxRows)
 
     def prepareForTriggerAvailableNow(self) -> None:
         """From now on, nothing that is put later is read."""
@@ -180,14 +179,13 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         parts = split(start["position"], end["position"], self._options.partitions)
         return [Part(location, self._subscription, *each) for each in parts]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The messages of a part. Those that are damaged become dead letters, and are logged.
 
         Raises ``StoreError`` (``queue-elsewhere``) on another host than that of the file.
         """
-        part = _checked(partition)
-        number = part.subscription or MAIN
-        first, last, _ = bounds(part.after, part.through, number)
+        number = partition.subscription or MAIN
+        first, last, _ = bounds(partition.after, partition.through, number)
 
         def ask(connection: Any, before: Stored | None) -> Any:
             return connection.execute(sql.TAKEN, (first if before is None else before.until, last, number))
@@ -198,7 +196,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             count = Stream(queue.store, number).give_up(places)
             LOG.warning("%s: %d damaged messages became dead letters", queue.store.path, count)
 
-        return _read(part, self._schema, [ask], give_up)
+        return _read(partition, self._schema, [ask], give_up)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Acknowledges the deliveries of all batches up to this one. Raises ``StoreError`` (``stream-taken``)."""
@@ -317,23 +315,19 @@ def _matcher(pattern: str | None, dialect: Dialect) -> Callable[[bytes | None], 
     return matches
 
 
-def _checked(partition: InputPartition) -> Part:
-    if not isinstance(partition, Part):
-        raise TypeError(f"a part of this source is no {type(partition).__name__}")
-    return partition
-
-
 def _location(queue: Queue) -> Location:
     return Location(queue.store.path, queue.store.file, socket.gethostname(), _machine())
 
 
 def _open_at(location: Location) -> Queue:
-    """The queue, in a process that may be on another host than the one where it was opened first.
+    """Opens the queue, in a process that may run on another host than the driver.
 
-    Raises ``StoreError`` (``queue-elsewhere``) if it is, and as ``Queue`` does.
+    Raises ``StoreError`` (``queue-elsewhere``) if it does, and as ``Queue`` does.
     """
-    host = socket.gethostname()
-    there = f"the file is on the host {location.host}, and this task runs on {host}; SQLite works on one host only"
+    there = (
+        f"the file is on the host {location.host}, and this task runs on {socket.gethostname()}; "
+        "SQLite works on one host only"
+    )
     if _machine() != location.machine or not Path(location.path).exists():
         raise StoreError("queue-elsewhere", there, file=location.path)
     queue = Queue(location.path)

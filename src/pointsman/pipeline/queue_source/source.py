@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pyspark.sql.datasource import DataSource
 
 from pointsman.errors import InputError
@@ -19,15 +19,11 @@ from pointsman.pipeline.queue_source.writer import QueueStreamWriter, QueueWrite
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-NAMES = (
-    "path", "subscription", "pattern", "start", "end", "maxRows", "partitions", "damaged", "query", "batch", "staging",
-    "dialect", "dedupe",
-)  # fmt: skip
-KNOWN = {name.lower(): name for name in NAMES}
-"""As they are compared, and as they are written."""
 OF_SPARK = frozenset({"checkpointlocation", "queryname", "outputmode", "truncate"})
 """What Spark itself adds to the options of a source or sink."""
-DEDUPE = 3600.0
+LARGEST = 10**18
+Number = Annotated[int | None, Field(ge=0, le=LARGEST)]
+Count = Annotated[int | None, Field(ge=1, le=LARGEST)]
 
 
 class QueueSource(DataSource):
@@ -63,80 +59,59 @@ class QueueSource(DataSource):
         return QueueStreamWriter(read_options(self.options), schema, overwrite)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(BaseModel):
     """The options of one read or write."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=str.lower)
 
     path: str
     """Of the queue's file, absolute."""
     subscription: str | None = None
     """None if none was named; the empty name is the queue itself."""
     pattern: str | None = None
-    start: int | None = None
+    start: Number = None
     """The number of the first message that is read."""
-    end: int | None = None
+    end: Number = None
     """The number of the last."""
-    max_rows: int | None = None
-    partitions: int | None = None
-    skips_damaged: bool = False
+    maxRows: Count = None  # noqa: N815 - so users write it
+    partitions: Count = None
+    damaged: Literal["fail", "skip"] = "fail"
     query: str | None = None
-    batch: int | None = None
+    batch: Number = None
     staging: str = ""
     """The folder where tasks leave their files for the driver."""
     dialect: str | None = None
-    dedupe: float = DEDUPE
+    dedupe: float = Field(3600.0, ge=0, lt=1e9)
+
+    @model_validator(mode="after")
+    def _belong_together(self) -> Options:
+        if (self.query is None) != (self.batch is None):
+            raise ValueError("the options 'query' and 'batch' belong together: one of them is missing")
+        return self
 
 
 def read_options(given: Mapping[str, str]) -> Options:
     """The options. Raises ``InputError`` (``bad-usage``) for one that is missing, unknown or invalid."""
-    values = {name.lower(): value for name, value in given.items()}
-    unknown = sorted(values.keys() - KNOWN.keys() - OF_SPARK)
-    if unknown:
-        raise InputError("bad-usage", f"there is no option {unknown[0]!r}; there are {', '.join(NAMES)}")
+    values = {name.lower(): value for name, value in given.items() if name.lower() not in OF_SPARK}
     path = values.get("path")
     if not path:
         raise InputError("bad-usage", "the option 'path' is missing: the file of the queue")
     if "://" in path or path.startswith("file:"):
         raise InputError("bad-usage", f"the path {path!r} is no path of this machine; the queue is one SQLite file")
-    damaged = values.get("damaged", "fail")
-    if damaged not in ("fail", "skip"):
-        raise InputError("bad-usage", f"the option 'damaged' is {damaged!r}, not 'fail' or 'skip'")
-    query, batch = values.get("query"), _number(values, "batch", 0)
-    if (query is None) != (batch is None):
-        raise InputError("bad-usage", "the options 'query' and 'batch' belong together: one of them is missing")
-    absolute = os.path.abspath(path)  # noqa: PTH100, as the queue itself does
-    return Options(
-        path=absolute,
-        subscription=values.get("subscription"),
-        pattern=values.get("pattern"),
-        start=_number(values, "start", 0),
-        end=_number(values, "end", 0),
-        max_rows=_number(values, "maxrows", 1),
-        partitions=_number(values, "partitions", 1),
-        skips_damaged=damaged == "skip",
-        query=query,
-        batch=batch,
-        staging=values.get("staging") or f"{absolute}-staging",
-        dialect=values.get("dialect"),
-        dedupe=_seconds(values, "dedupe", DEDUPE),
-    )
-
-
-def _number(values: Mapping[str, str], name: str, least: int) -> int | None:
-    text = values.get(name)
-    if text is None:
-        return None
-    if not text.isascii() or not text.isdigit() or len(text) > 18 or int(text) < least:
-        raise InputError("bad-usage", f"the option {KNOWN[name]!r} is {text!r}, not a whole number from {least}")
-    return int(text)
-
-
-def _seconds(values: Mapping[str, str], name: str, default: float) -> float:
-    text = values.get(name)
+    values["path"] = os.path.abspath(path)  # noqa: PTH100, as the queue itself does
+    values["staging"] = values.get("staging") or f"{values['path']}-staging"
     try:
-        seconds = default if text is None else float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < 1e9:
-        raise InputError("bad-usage", f"the option {KNOWN[name]!r} is {text!r}, not a number of seconds from 0")
-    return seconds
+        return Options.model_validate(values)
+    except ValidationError as error:
+        raise InputError("bad-usage", _mistake(error.errors(include_url=False)[0])) from None
+
+
+def _mistake(error: Any) -> str:
+    problem = error["msg"].removeprefix("Value error, ")
+    if not error["loc"]:
+        return str(problem)
+    names = {name.lower(): name for name in Options.model_fields}
+    name = str(error["loc"][0])
+    if error["type"] == "extra_forbidden":
+        return f"there is no option {name!r}; there are {', '.join(names.values())}"
+    return f"the option {names[name]!r} is {error['input']!r}: {problem[0].lower()}{problem[1:]}"

@@ -7,10 +7,9 @@ as this process sees them. What the driver keeps for itself is in files of its o
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pointsman.broker.destinations.durable import make_folder, sync_folder
 from pointsman.pipeline.spark.kind import is_connect
@@ -28,26 +27,21 @@ def files_of(spark: SparkSession) -> Files:
     return ArrowFiles() if is_connect(spark) else HadoopFiles(spark)
 
 
-class Files(ABC):
+class Files(Protocol):
     """The file systems as the driver of a session sees them."""
 
-    @abstractmethod
     def exists(self, path: str) -> bool:
         """Whether there is something at a path."""
 
-    @abstractmethod
     def names(self, path: str) -> list[str]:
         """What is in a folder, in the order of the names; nothing if there is no such folder."""
 
-    @abstractmethod
     def remove(self, path: str) -> None:
         """Removes a folder and what is in it, if it is there."""
 
-    @abstractmethod
     def touch(self, path: str) -> bool:
         """Makes an empty file, and the folders above it; False if that cannot be."""
 
-    @abstractmethod
     def rename(self, path: str, to: str) -> None:
         """Renames a folder; nothing may be at the other path. Raises ``OSError``."""
 
@@ -71,9 +65,7 @@ class HadoopFiles(Files):
 
     def names(self, path: str) -> list[str]:  # noqa: D102
         system, place = self._find(path)
-        if not system.exists(place):
-            return []
-        return sorted(status.getPath().getName() for status in system.listStatus(place))
+        return sorted(each.getPath().getName() for each in system.listStatus(place)) if system.exists(place) else []
 
     def remove(self, path: str) -> None:  # noqa: D102
         system, place = self._find(path)
@@ -90,18 +82,14 @@ class HadoopFiles(Files):
         return True
 
     def rename(self, path: str, to: str) -> None:  # noqa: D102
-        system, place = self._find(path)
-        target = self._path(to)
+        (system, place), (_, target) = self._find(path), self._find(to)
         system.mkdirs(target.getParent())
         if system.exists(target) or not system.rename(place, target):
             raise OSError(f"{path} cannot be renamed to {to}")
 
     def _find(self, path: str) -> tuple[Any, Any]:
-        place = self._path(path)
+        place = self._jvm.org.apache.hadoop.fs.Path(path)
         return place.getFileSystem(self._configuration), place
-
-    def _path(self, path: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(path)
 
 
 class ArrowFiles(Files):

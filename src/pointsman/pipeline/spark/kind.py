@@ -6,11 +6,9 @@ the pipeline but this file, ``files`` and ``lock`` asks for either.
 
 from __future__ import annotations
 
-import atexit
 from functools import lru_cache
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -66,7 +64,7 @@ def shipped(name: str) -> str:
 def folder_to_ship_from(spark: SparkSession) -> Path:
     """Where the driver writes files to be shipped; gone when the session or this process ends."""
     if is_connect(spark):
-        return _own_folder()
+        return Path(_own_folder().name)
     from pyspark import SparkFiles
 
     # Where Spark keeps the files that it ships, so that shipping on this host copies nothing.
@@ -74,10 +72,8 @@ def folder_to_ship_from(spark: SparkSession) -> Path:
 
 
 @lru_cache(maxsize=1)
-def _own_folder() -> Path:
-    folder = mkdtemp(prefix="pointsman-")
-    atexit.register(rmtree, folder, ignore_errors=True)
-    return Path(folder)
+def _own_folder() -> TemporaryDirectory[str]:
+    return TemporaryDirectory(prefix="pointsman-")
 
 
 def task_count(spark: SparkSession) -> int:

@@ -26,16 +26,18 @@ LOOK = 0.2
 def alone(
     spark: SparkSession, checkpoint: Path, patience: float, sleep: Callable[[float], None] = time.sleep
 ) -> Iterator[None]:
-    """Nobody else runs with this checkpoint meanwhile.
+    """Holds an exclusive lock on the checkpoint.
 
-    Another run is waited for, ``patience`` seconds at the most, as it may be one that was killed. Raises ``InputError``
-    (``checkpoint-in-use``), and ``bad-usage`` if its lock is a link to another file.
+    Waits up to ``patience`` seconds for another run, which may be what is left of one that was killed. Raises
+    ``InputError``: ``checkpoint-in-use``, and ``bad-usage`` if the lock is a link to another file.
     """
     path = checkpoint / LOCK
     checkpoint.mkdir(parents=True, exist_ok=True)
     if path.is_symlink():
         raise InputError("bad-usage", "it is a link; the lock of a checkpoint is a file of its own", file=str(path))
-    file = _jvm(spark).java.io.RandomAccessFile(str(path), "rw")
+    # Spark has no other way to its Java. Spark Connect has none; a pipeline does not run there either.
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
+    file = jvm.java.io.RandomAccessFile(str(path), "rw")
     try:
         end = time.monotonic() + patience
         while not _is_locked(file):
@@ -56,8 +58,3 @@ def _is_locked(file: Any) -> bool:
         if "OverlappingFileLockException" in str(error):
             return False
         raise
-
-
-def _jvm(spark: SparkSession) -> Any:
-    """The Java of the driver. Spark Connect has none, and the queries of a pipeline would not run there either."""
-    return spark.sparkContext._jvm  # noqa: SLF001 - Spark has no other way to it

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
-"""The environment variable by which ``spark-submit`` tells a program of the Java that it has started for it."""
+"""The environment variable of a program that ``spark-submit`` has started; the master, Java and Python are chosen."""
 HEAP = "spark.driver.memory"
 """On this machine tasks run in the driver, and all of Spark in this heap."""
 SMALLEST_HEAP, LARGEST_HEAP = 1024, 8192
@@ -74,11 +74,6 @@ def is_local(master: str) -> bool:
     (True, False, False)
     """
     return master.startswith("local")
-
-
-def is_submitted(variables: Mapping[str, str]) -> bool:
-    """Whether ``spark-submit`` has started this program: then it has chosen the master, the Java and the Python."""
-    return SUBMITTED in variables
 
 
 def python_variables(
@@ -157,13 +152,14 @@ def local_session(name: str = "pointsman", master: str = ANYWHERE, **config: obj
         raise MissingExtraError("spark", "pyspark") from None
     builder = SparkSession.builder.appName(name)
     settings: dict[str, object] = {}
-    if not is_submitted(os.environ):
+    is_submitted = SUBMITTED in os.environ
+    if not is_submitted:
         os.environ["JAVA_HOME"] = str(_quiet(find_java().home))
         os.environ.update(python_variables(master, config, os.environ, sys.executable))
         if is_local(master):
             os.environ["PYSPARK_PYTHON"] = quiet_python(sys.executable)
         settings = {**SETTINGS, **(on_this_machine(str(config.get(HEAP) or "")) if is_local(master) else {})}
-    if not is_submitted(os.environ) or master != ANYWHERE:
+    if not is_submitted or master != ANYWHERE:
         builder = builder.master(master)
     for key, value in {**settings, **config}.items():
         builder = builder.config(key, str(value))

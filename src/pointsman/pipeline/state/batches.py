@@ -12,16 +12,18 @@ The checkpoint must be a folder of a file system that is mounted where the drive
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
+
+import msgspec
 
 from pointsman.errors import InputError
 from pointsman.pipeline.spark.files import DRAFT, write_whole
-from pointsman.routing.state_codec import Fields, as_row, as_text, bad_state, is_plain
+from pointsman.routing.state_codec import is_plain
 from pointsman.table.state import State
 
 KEPT = 100
@@ -29,6 +31,15 @@ KIND = "batch/1"
 Checkpoint = str | Path
 Versions = Mapping[str, object]
 """By their names: the hash of the table, the version of the subscriptions, and whatever else a batch depends on."""
+
+
+class _Kept(msgspec.Struct, forbid_unknown_fields=True):
+    """What the file of a batch holds."""
+
+    kind: Literal["batch/1"]
+    batch: int
+    state: list[Any]
+    versions: list[tuple[str, Any]]
 
 
 def begin(checkpoint: Checkpoint, batch_id: int, versions: Versions) -> dict[str, object]:
@@ -106,60 +117,35 @@ def mounted(path: str | Path) -> Path:
 
 
 def _folder(checkpoint: Checkpoint, name: str) -> Path:
-    """The folder in a checkpoint."""
     return mounted(checkpoint) / "pointsman" / name
 
 
 def _batches(folder: Path) -> list[int]:
-    return [int(path.stem) for path in _files(folder) if path.suffix == ".json" and path.stem.isdecimal()]
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    with contextlib.suppress(FileNotFoundError):
-        yield from folder.iterdir()
+    return [int(path.stem) for path in folder.glob("*.json") if path.stem.isdecimal()]
 
 
 def _read(folder: Path, batch_id: int) -> tuple[State, dict[str, object]] | None:
     """What the file of a batch holds; None if there is no such file."""
     path = folder / f"{batch_id}.json"
     try:
-        fields = Fields(json.loads(path.read_bytes()), KIND)
-        if fields.whole("batch") != batch_id:
-            raise bad_state("it is that of another batch")
-        state = State.from_data(list(fields.items("state", _as_it_is)))
-        versions = dict(fields.items("versions", _version))
-        fields.end()
+        kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
+        if kept.batch != batch_id:
+            raise InputError("bad-state", "it is that of another batch", file=str(path))
+        return State.from_data(kept.state), dict(kept.versions)
     except FileNotFoundError:
         return None
     except InputError as error:
         raise InputError(error.code, error.problem, file=str(path)) from None
     except ValueError as error:
-        raise InputError("bad-state", f"it is not JSON: {error}", file=str(path)) from None
-    return state, versions
-
-
-def _as_it_is(row: object, _: str) -> object:
-    return row
-
-
-def _version(row: object, where: str) -> tuple[str, object]:
-    name, value = as_row(row, where, 2)
-    return as_text(name, where), value
+        raise InputError("bad-state", f"it is not what a batch leaves: {error}", file=str(path)) from None
 
 
 def _write(folder: Path, batch_id: int, state: State, versions: Versions) -> None:
-    """Writes the file of a batch, and removes those that are not needed any more."""
+    """Writes the file of a batch; removes what a crash left, and of the batches up to it all but the last ``KEPT``."""
     if not is_plain(dict(versions)):
         raise InputError("bad-usage", f"the versions of a batch are plain values by their names, not {versions!r}")
     data = {"kind": KIND, "batch": batch_id, "state": state.as_data(), "versions": [*map(list, versions.items())]}
     write_whole(folder / f"{batch_id}.json", json.dumps(data, indent=1).encode())
-    _tidy(folder, batch_id)
-
-
-def _tidy(folder: Path, batch_id: int) -> None:
-    """Removes what a crash left, and of the batches up to this one all but the last ``KEPT``."""
-    for path in list(_files(folder)):
-        if path.suffix == DRAFT:
-            path.unlink(missing_ok=True)
-    for old in sorted(each for each in _batches(folder) if each <= batch_id)[:-KEPT]:
-        (folder / f"{old}.json").unlink(missing_ok=True)
+    old = sorted(each for each in _batches(folder) if each <= batch_id)[:-KEPT]
+    for path in [*folder.glob(f"*{DRAFT}"), *(folder / f"{each}.json" for each in old)]:
+        path.unlink(missing_ok=True)

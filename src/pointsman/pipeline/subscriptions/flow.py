@@ -1,13 +1,11 @@
-"""The flow of the wildcard subscriptions alone, one micro-batch after the other, without a pipeline around it.
+"""The flow of wildcard subscriptions alone, without a pipeline around it, one micro-batch after the other.
 
     source ─▶ input adapter ─▶ resolver ─▶ output adapter ─▶ destinations
                                   │ ▲
                         matchers, subscriptions     pages of them, on the workers
 
-- The input adapter (``input_adapter``) reads messages from files, in a batch or a stream.
-- On each worker the matchers that hold are found in pieces of messages, the subscriptions behind them are decided
-  about, and those that match are grouped by owner and destination, a page at a time (``with_owners``).
-- The groups are deliveries, which ``deliver`` brings to their destinations.
+``input_adapter`` reads the messages, ``with_owners`` resolves them to groups of owner and destination, and ``deliver``
+brings these to their destinations.
 """
 
 from __future__ import annotations
@@ -31,9 +29,9 @@ if TYPE_CHECKING:
 
 
 def input_adapter(spark: SparkSession, source: str | Path, form: str = "json", **options: Any) -> DataFrame:
-    """The messages of files that are there and of those that come, as a stream; raises as ``stream_messages``.
+    """A stream of the messages in files, those that come later included. Invalid messages have a ``problem``.
 
-    What is no message has a ``problem``.
+    Raises as ``stream_messages``.
     """
     return stream_messages(spark, str(source), form, options)
 
@@ -64,9 +62,9 @@ class SubscriptionFlow:
         self._query = query
 
     def __call__(self, messages: DataFrame, batch: int) -> None:
-        """Resolves and delivers one batch; one that is repeated takes the place of what it had written.
+        """Resolves and delivers one batch; a repeated batch replaces what it wrote before.
 
-        What has a ``problem`` reaches nobody, and is written to ``quarantined`` under the folder.
+        Messages with a ``problem`` reach nobody, and are written to ``quarantined`` under the folder.
         """
         found = self.resolve(messages, batch)
         wrong = found.quarantine
@@ -75,7 +73,7 @@ class SubscriptionFlow:
         deliver(found.deliveries, self._table, self._out, sinks=self._sinks, batch=batch, query=self._query)
 
     def resolve(self, messages: DataFrame, batch: int) -> Routed:
-        """What becomes of the messages of a batch, as ``route`` tells it for a table without routes."""
+        """What becomes of the messages of a batch, as ``route`` returns it for a table without routes."""
         refuse_columns(messages, *OF_SUBSCRIPTIONS)
         subscriptions, now = self._versions.begin(batch)
         coded = code(messages, part_of(self._table, "version"), seed=batch, subscribed=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from pointsman.errors import InputError, MissingExtraError
+from pointsman.errors import InputError
 from pointsman.pipeline.columns import find, find_all
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ TEXTS = ("pattern", "dialect", "condition")
 GROUPS = ("includes", "excludes")
 GROUP = "struct<all:boolean,matchers:array<struct<key:string,pattern:string,partial:boolean>>>"
 CARRIED = ("id", "owner", "destinations")
-BEYOND_PATTERNS = ("condition", "includes", "excludes", "enabled", "expires")
-"""A frame with one of these is no frame of patterns alone."""
 BYTES_EACH = 40
 BYTES_A_BYTE = 0.5
 """What an index weighs: so much for each subscription, and so much for each byte of what it says in JSON, roughly."""
@@ -38,15 +36,6 @@ class Weighed(NamedTuple):
     subscriptions: int
     index_bytes: int
     """What its index will have, estimated."""
-
-
-def has_more_than_patterns(frame: DataFrame) -> bool:
-    """Whether the frame says more of its subscriptions than a pattern. Raises ``MissingExtraError``."""
-    try:
-        import pyspark.sql  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("spark", "pyspark") from None
-    return any(find_all(frame, BEYOND_PATTERNS).values())
 
 
 def chosen(frame: DataFrame) -> DataFrame:
@@ -99,11 +88,8 @@ def weigh(rows: DataFrame) -> Weighed:
     """What the rows of ``chosen`` are: one job, which brings back a few numbers and hashes."""
     from pyspark.sql import functions as sf
 
-    texts = sf.to_json(sf.struct(*(column for column in rows.columns if column != ID)))
-    hashed = rows.select(
-        sf.sha2(sf.concat_ws("\0", _id_text(rows), texts), 256).alias("row"),
-        (sf.octet_length(texts) + sf.coalesce(sf.octet_length(_id_text(rows)), sf.lit(0))).alias("bytes"),
-    )
+    text = sf.to_json(sf.struct(*rows.columns))
+    hashed = rows.select(sf.sha2(text, 256).alias("row"), sf.octet_length(text).alias("bytes"))
     groups = (
         hashed.groupBy(sf.substring("row", 1, 2).alias("group"))
         .agg(
@@ -121,41 +107,23 @@ def weigh(rows: DataFrame) -> Weighed:
     return Weighed(digest.hexdigest()[:32], count, int(weight))
 
 
-def _id_text(rows: DataFrame) -> Column:
-    """The id as a text that no other id of its type has."""
-    from pyspark.sql import functions as sf
-
-    kind = rows.schema[ID].dataType.simpleString()
-    if kind == "binary":
-        return sf.hex(rows[ID])
-    if kind.startswith(("struct", "array", "map")):
-        return sf.to_json(sf.struct(rows[ID]))
-    return rows[ID].cast("string")
-
-
 def _group(column: Column, kind: DataType, field: str) -> Column:
-    """A column of groups, its fields found by their names."""
+    """A column of groups. Fields are found by name; missing ones have their defaults."""
     from pyspark.sql import functions as sf
 
-    if kind.simpleString() in (GROUP, "void"):
-        return column.cast(GROUP)
-    try:
-        matchers = kind["matchers"].dataType.elementType.names  # type: ignore[index]
-        has_all = "all" in kind.names  # type: ignore[attr-defined]
-    except (AttributeError, KeyError, TypeError):
-        problem = f"the column {field!r} of subscriptions holds {kind.simpleString()}, not {GROUP}"
-        raise InputError("bad-usage", problem) from None
+    if kind.simpleString() not in (GROUP, "void"):
+        try:
+            kind["matchers"].dataType.elementType["pattern"]  # type: ignore[index]
+        except (AttributeError, KeyError, TypeError):
+            problem = f"the column {field!r} of subscriptions holds {kind.simpleString()}, not {GROUP}"
+            raise InputError("bad-usage", problem) from None
+        column = sf.from_json(sf.to_json(column), GROUP)
 
-    def matcher(each: Column) -> Column:
-        key = each["key"] if "key" in matchers else sf.lit(None)
-        partial = sf.coalesce(each["partial"], sf.lit(False)) if "partial" in matchers else sf.lit(False)
-        return sf.struct(
-            key.cast("string").alias("key"), each["pattern"].alias("pattern"), partial.cast("boolean").alias("partial")
-        )
+    def whole(matcher: Column) -> Column:
+        return matcher.withField("partial", sf.coalesce(matcher["partial"], sf.lit(False)))
 
-    every = column["all"] if has_all else sf.lit(False)
-    group = sf.struct(every.cast("boolean").alias("all"), sf.transform(column["matchers"], matcher).alias("matchers"))
-    return sf.when(column.isNotNull(), group).cast(GROUP)
+    group = column.cast(GROUP)
+    return group.withField("matchers", sf.transform(group["matchers"], whole))
 
 
 # -- shards: each message goes to one, by the first literal token

@@ -33,8 +33,8 @@ class SubscriptionVersions:
     """Which subscriptions each batch of a stream works with, for ``foreachBatch``.
 
     A new version is taken up between two batches. A batch that is repeated after a crash works with the version that it
-    began with, which is recorded, and kept in the checkpoint, before it begins. A version that cannot be used is told,
-    and the one before it stays.
+    began with, which is recorded, and kept in the checkpoint, before it begins. An unusable version is reported, and
+    the one before it stays.
     """
 
     def __init__(
@@ -46,13 +46,13 @@ class SubscriptionVersions:
         tell: Tell = lambda *_, **__: None,
         **how: Any,
     ) -> None:
-        """``read`` gives the subscriptions as they are now. ``stamp`` changes whenever they may have: as long as it is
-        equal, they are not read again; without it, they are read for each batch. ``tell`` is told what is taken up and
-        what is refused, as in ``tell("subscriptions-taken-up", version=…, instead_of=…)``. ``how`` is for
-        ``compile_subscriptions``. The checkpoint is one of this stream alone.
+        """``read`` returns the subscriptions as they are now. They are read again when ``stamp`` returns another value;
+        without it, for each batch. ``tell`` is called with each version that is taken up or refused, as in
+        ``tell("subscriptions-taken-up", version=…, instead_of=…)``. ``how`` is for ``compile_subscriptions``. The
+        checkpoint must be one of this stream alone.
 
-        Raises what ``compile_subscriptions`` raises, for the first version, and ``InputError`` for what Spark cannot
-        read (``no-file``, ``spark-failed``).
+        Raises, for the first version, what ``compile_subscriptions`` raises, and ``InputError`` if Spark cannot read it
+        (``no-file``, ``spark-failed``).
         """
         self._read = read
         self._stamp = stamp
@@ -73,9 +73,8 @@ class SubscriptionVersions:
         read: Callable[[SparkSession, str | Path], DataFrame] | None = None,
         **how: Any,
     ) -> SubscriptionVersions:
-        """Those of a file, or a folder of files, that ``pointsman subscriptions export`` writes: Parquet if its name
-        ends so, or else JSON Lines. They are read, by ``read_files`` or by ``read``, again when a file is newer, or
-        another.
+        """The versions of a file, or a folder of files, that ``pointsman subscriptions export`` writes: Parquet if its
+        name ends so, or else JSON Lines. They are read, by ``read`` or ``read_files``, when a file has changed.
         """
         reading = read or read_files
         return cls(lambda: reading(spark, path), checkpoint, stamp=lambda: _times(Path(path)), **how)
@@ -146,43 +145,36 @@ def read_files(spark: SparkSession, path: str | Path) -> DataFrame:
 
 def _times(path: Path) -> object:
     """When each file was changed, and how large it is."""
-    files = sorted(path.rglob("*")) if path.is_dir() else [path]
     found = []
-    for file in files:
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         with contextlib.suppress(OSError):
             known = file.stat()
             found.append((str(file), known.st_mtime_ns, known.st_size))
     return found
 
 
-class Subscribed:
-    """The subscriptions of a file, whose newest version each batch takes up, or the one that it began with before."""
+def versions_of_pipeline(
+    spark: SparkSession, path: str, tables: Tables, checkpoint: Path, tell: Tell
+) -> SubscriptionVersions:
+    """The versions of the file that a pipeline names; the checkpoint must be one of its own.
 
-    def __init__(self, spark: SparkSession, path: str, tables: Tables, checkpoint: Path, tell: Tell) -> None:
-        """The checkpoint is one of its own. Raises as ``SubscriptionVersions``, and ``InputError``
-        (``bad-subscription``) for one whose destination is none of the table.
-        """
+    Raises as ``SubscriptionVersions``, and ``InputError`` (``bad-subscription``) for a subscription with a destination
+    that the table does not have.
+    """
 
-        def read(spark: SparkSession, path: str | Path) -> DataFrame:
-            found = with_destinations(read_files(spark, path))
-            _check_destinations(found, tables.table, str(path))
-            return found
+    def read(spark: SparkSession, path: str | Path) -> DataFrame:
+        found = with_destinations(read_files(spark, path))
+        _check_destinations(found, tables.table, str(path))
+        return found
 
-        self._versions = SubscriptionVersions.of_files(spark, path, checkpoint, read=read, tell=tell)
-        current = self._versions.current()
-        tell("subscriptions", version=current.version, mode=current.mode, why=current.why)
-
-    def version(self, batch: int) -> str:
-        """What a batch works with; it is recorded before this returns."""
-        return self._versions.of_batch(batch).version
-
-    def of_batch(self, batch: int) -> CompiledSubscriptions:
-        """The subscriptions that a batch works with."""
-        return self._versions.of_batch(batch)
+    versions = SubscriptionVersions.of_files(spark, path, checkpoint, read=read, tell=tell)
+    current = versions.current()
+    tell("subscriptions", version=current.version, mode=current.mode, why=current.why)
+    return versions
 
 
 def _check_destinations(subscriptions: DataFrame, table: RoutingTable, path: str) -> None:
-    """Raises ``InputError`` (``bad-subscription``); so there are never more destinations than tables had."""
+    """Raises ``InputError`` (``bad-subscription``) for a destination that the table does not have."""
     from pyspark.sql import functions as sf
 
     known = subscriptions.sparkSession.createDataFrame([(name,) for name in names_of(table)], "name string")

@@ -18,6 +18,10 @@ MAXIMUM_LINE = 16 << 20
 TOO_LONG = f"the line is longer than {MAXIMUM_LINE} bytes"
 PRINCIPAL, POSITION = "principal", "position"
 LARGEST_POSITION = (1 << 63) - 1
+LINE_BITS = 40
+"""Of a place in several files: the line; the bits above are the number of the file."""
+WHITE_SPACE = " \t\n\r\x0b\f"
+"""A line of nothing else is passed over."""
 UNNAMED = "-"
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
