@@ -5,11 +5,10 @@
 Nothing here imports a third-party package, reads a file, or knows the time.
 """
 
-from pointsman.patterns.captures import Capture
 from pointsman.patterns.convert import Conversion, Fit
 from pointsman.patterns.dialect import DIALECTS, Dialect, find_dialect
 from pointsman.patterns.naming import CIM, STANDARDS, Field, NamingStandard
-from pointsman.patterns.pattern import Pattern
+from pointsman.patterns.pattern import Capture, Pattern
 from pointsman.patterns.specificity import Specificity, evaluation_key, evaluation_order
 from pointsman.patterns.subject import Subject
 from pointsman.patterns.template import Template

@@ -22,9 +22,9 @@ class Subject:
     tokens: tuple[str, ...]
 
     def __init__(self, text: str, dialect: str | Dialect = NATS) -> None:
-        chosen = find_dialect(dialect)
+        chosen = dialect if isinstance(dialect, Dialect) else find_dialect(dialect)
         check_text(text, chosen, "subject", SubjectError)
-        tokens = chosen.split(text)
+        tokens = text.split(chosen.separator) if text else chosen.split(text)
         _check_subject(text, tokens, chosen)
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "dialect", chosen)
@@ -130,7 +130,7 @@ def check_text(text: object, dialect: Dialect, kind: str, error: TextError) -> N
 
 def _check_no_empty_token(text: str, dialect: Dialect, kind: str, error: TextError) -> None:
     column = 1
-    for number, token in enumerate(dialect.split(text), 1):
+    for number, token in enumerate(text.split(dialect.separator), 1):
         if not token:
             raise error("empty-token", f"token {number} of the {dialect} {kind} is empty", text=text, column=column)
         column += len(token) + 1

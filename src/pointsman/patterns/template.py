@@ -14,9 +14,8 @@ from typing import NoReturn, cast
 
 from pointsman.errors import PatternError, SubjectError, TemplateError
 from pointsman.patterns import template
-from pointsman.patterns.captures import Capture
 from pointsman.patterns.nodes import Glob, Literal, Many, parse_nodes, wildcards_of
-from pointsman.patterns.pattern import Pattern
+from pointsman.patterns.pattern import Capture, Pattern
 from pointsman.patterns.subject import Subject
 
 Tokens = list[str]

@@ -76,11 +76,6 @@ def select_direct(candidates: Iterable[Route]) -> Selection[Route]:
     )
 
 
-def select_all(candidates: Iterable[Route]) -> Selection[Route]:
-    """All of them, in the order of the table."""
-    return Selection(tuple(in_table_order(candidates)))
-
-
 def select_by_priority(candidates: Iterable[Route]) -> Selection[Route]:
     """The one that comes first; nothing when there is none."""
     ordered = sorted(candidates, key=lambda each: (-each.priority, each.position))

@@ -86,12 +86,12 @@ class TranslatedMessage(Message):
 
     @classmethod
     def of(cls, message: Message, subject: str) -> TranslatedMessage:
-        """The message under another subject; what was checked is not checked again."""
+        """The message, as it was received, under another subject; what was checked is not checked again."""
         made = object.__new__(cls)
         for name in FIELDS:
             object.__setattr__(made, name, getattr(message, name))
         object.__setattr__(made, "subject", subject)
-        object.__setattr__(made, "original_subject", message.original_subject)
+        object.__setattr__(made, "original_subject", message.subject)
         return made
 
 

@@ -10,29 +10,25 @@ from pathlib import Path
 from random import random
 from typing import Any
 
-from pointsman.errors import AccessError, MessageError, NamingError, PointsmanError, SubjectError, TableError
+from pointsman.errors import PointsmanError, TableError
 from pointsman.matching.live import SubjectIndex
 from pointsman.message import Message
 from pointsman.patterns import Dialect, find_dialect
-from pointsman.routing import balance, breaker, translate
+from pointsman.routing import balance, breaker
 from pointsman.routing.balance import BalanceState
 from pointsman.routing.breaker import BreakerSettings, BreakerState, Permit
-from pointsman.routing.translate import TranslatedMessage
-from pointsman.table.correlate import Followers, explain
-from pointsman.table.decision import Decision, Delivery, Step
+from pointsman.table.correlate import Followers
+from pointsman.table.decide import decide, translate
+from pointsman.table.decision import Decision, Delivery
 from pointsman.table.loading import document, schema, validation
-from pointsman.table.loading.compile import UNROUTED, Compiled, Functions, compile_table
+from pointsman.table.loading.compile import Compiled, Functions, compile_table
 from pointsman.table.loading.document import without_collector
 from pointsman.table.loading.yaml import Node
 from pointsman.table.route import Route
-from pointsman.table.select import Sender, choose_routes
 from pointsman.table.state import Key, State, Value, Working
 
 NO_STATE = State()
-NO_NAMES: tuple[str, ...] = ()
 Tell = Callable[[BreakerSettings, BreakerState, Permit, float], BreakerState]
-SHOWN = 50
-"""Routes that do not match which a trace names."""
 
 
 class RoutingTable:
@@ -72,12 +68,12 @@ class RoutingTable:
         for route in self.routes:
             if route.enabled:
                 self.index.add(route.pattern, route)
-        self._guards = any(each.breaker is not None for each in self.destinations.values())
+        self.is_guarded = any(each.breaker is not None for each in self.destinations.values())
         self._counting = {route.name for route in self.routes if route.balance is balance.Kind.LEAST_CONNECTIONS}
-        self._followers = Followers(self.sagas, self.routes, self.dialect)
-        self._translator: SubjectIndex[int] = SubjectIndex(self.dialect)
+        self.followers = Followers(self.sagas, self.routes, self.dialect)
+        self.translator: SubjectIndex[int] = SubjectIndex(self.dialect)
         for number, rule in enumerate(self.translations):
-            self._translator.add(rule.template.source, number)
+            self.translator.add(rule.template.source, number)
 
     @classmethod
     def load(
@@ -170,65 +166,17 @@ class RoutingTable:
         ``Message``, ``TemplateError`` (``invalid-result``) when a translation makes no subject, and ``RoutingError``
         (``function-not-given``).
         """
-        if not isinstance(message, Message):
-            problem = f"decide takes a Message, not {type(message).__name__}: Message('orders.new', b'…')"
-            raise MessageError("bad-message", problem)
-        now = time.time() if now is None else now
-        steps: list[Step] | None = [Step("receive", f"{message.subject!r}, message {message.id!r}")] if trace else None
-        subject, applied = message.subject, NO_NAMES
-        try:
-            self._authorize(message, principal, steps)
-            if self.translations or trace:
-                subject, applied = self._translate(message.subject, random, steps)
-            self.check_name(subject)
-            matched = self._match(subject, steps)
-        except (AccessError, NamingError, SubjectError) as error:
-            if isinstance(error, NamingError):
-                _note(steps, "translate", f"outside the naming standard: {error.problem}")
-            return Decision(subject, (), {}, error, applied, trace=tuple(steps or ()), before=state)
-        seen = message if subject == message.subject else TranslatedMessage.of(message, subject)
-        inner: list[Step] | None = None if steps is None else []
-        chosen = choose_routes(matched, seen, inner)
-        _note(steps, "select", f"{len(chosen)} of {len(matched)} routes take it", inner)
-        working = Working(state)
-        sends: list[Step] | None = None if steps is None else []
-        sender = Sender(self.destinations, working, now, random, sends)
-        deliveries: list[Delivery] = []
-        for route in chosen:
-            if route.stands_alone and not self._guards:
-                name = route.name
-                deliveries += [Delivery(name, destination, subject) for destination in route.names]
-            else:
-                deliveries += sender.send(route, seen, subject)
-        if not chosen and self.unrouted is not None:
-            deliveries.append(sender.guard(UNROUTED, self.unrouted, subject))
-        if steps is not None and sends is not None:
-            sends += [Step(each.route, f"to {each.destination!r}") for each in deliveries]
-            _note(steps, "deliver", f"{len(deliveries)} deliveries", sends)
-        followed = self._followers.follow(seen, subject, working, now) if self._followers.any else []
-        if steps is not None and followed:
-            _note(steps, "follow", f"{len(followed)} sagas and gatherers are concerned", explain(followed))
-        return Decision(
-            subject,
-            tuple(deliveries),
-            working.changes,
-            None,
-            applied,
-            tuple(sender.problems),
-            tuple(followed),
-            tuple(steps or ()),
-            before=state,
-        )
+        return decide(self, message, state, now=now, random=random, principal=principal, trace=trace)
 
     def expire(self, state: Mapping[Key, Value], now: float | None = None) -> Decision:
         """What the time alone does: timeouts of sagas and of gatherers, and finished sagas that may be forgotten."""
         working = Working(state)
-        followed = self._followers.expire(state, working, time.time() if now is None else now)
+        followed = self.followers.expire(state, working, time.time() if now is None else now)
         return Decision("", (), working.changes, followed=tuple(followed), before=state)
 
     def due(self, state: Mapping[Key, Value]) -> float | None:
         """The next time at which ``expire`` has something to do; None if it never has."""
-        return self._followers.due(state)
+        return self.followers.due(state)
 
     def succeeded(self, delivery: Delivery, state: Mapping[Key, Value], now: float | None = None) -> Decision:
         """A delivery was made: its breaker and its balance are told. ``state`` of what is returned is the new state."""
@@ -261,76 +209,17 @@ class RoutingTable:
                 working.put(key, left)
         return Decision(delivery.subject, (), working.changes, before=state)
 
-    def _authorize(self, message: Message, principal: str | None, steps: list[Step] | None) -> None:
-        if self.access is None or principal is None:
-            _note(steps, "authorize", "no access rules" if self.access is None else "no principal: a trusted caller")
-            return
-        verdict = self.access.check(principal, "publish", message.subject)
-        _note(steps, "authorize", verdict.reason)
-        if not verdict.allowed:
-            raise AccessError("publish-refused", verdict.reason, text=message.subject)
-
     def translate(self, subject: str, random: Callable[[], float] = random) -> str:
         """The subject that the translations make of it; the same one if none matches.
 
         Raises ``TemplateError`` (``invalid-result``) when what comes out is no subject.
         """
-        return self._translate(subject, random, None)[0]
-
-    def _translate(
-        self, subject: str, random: Callable[[], float], steps: list[Step] | None
-    ) -> tuple[str, tuple[str, ...]]:
-        if self.applies_all:
-            made, applied = translate.translate_in_turn(self.translations, subject, random)
-        else:
-            try:
-                matching = sorted(self._translator.match(subject))
-            except SubjectError:
-                matching = []
-            found = translate.explain([self.translations[number] for number in matching], subject, random)
-            made, applied = found.subject, () if found.rule is None else (found.rule,)
-        names = tuple(rule.name for rule in applied)
-        if made is None:
-            _note(steps, "translate", "no translation matches")
-            return subject, ()
-        _note(steps, "translate", f"{' and then '.join(map(repr, names))} makes it {made!r}")
-        return made, names
+        return translate(self, subject, random, None)[0]
 
     def check_name(self, subject: str) -> None:
         """Raises ``NamingError``, or ``SubjectError``, for a subject outside the naming standard that is enforced."""
         if self.enforced is not None:
             self.enforced.parse(subject)
-
-    def _match(self, subject: str, steps: list[Step] | None) -> list[Route]:
-        try:
-            matched = self.index.match(subject)
-        except SubjectError as error:
-            _note(steps, "resolve", error.problem)
-            raise
-        if steps is not None:
-            steps.append(self._resolved(matched))
-        return matched
-
-    def _resolved(self, matched: list[Route]) -> Step:
-        """Which routes match, and of the others the first ones and how many there are."""
-        found = {route.name for route in matched}
-        steps = [Step(route.name, f"matches: {route.pattern}") for route in sorted(matched, key=_position)]
-        others = [route for route in self.routes if route.name not in found]
-        for route in others[:SHOWN]:
-            what = f"does not match: {route.pattern}" if route.enabled else "not asked: it is disabled"
-            steps.append(Step(route.name, what))
-        if len(others) > SHOWN:
-            steps.append(Step("…", f"and {len(others) - SHOWN} others that do not match or are disabled"))
-        return Step("resolve", f"{len(matched)} of {len(self.routes)} routes match", tuple(steps))
-
-
-def _note(steps: list[Step] | None, stage: str, what: str, inner: list[Step] | None = None) -> None:
-    if steps is not None:
-        steps.append(Step(stage, what, tuple(inner or ())))
-
-
-def _position(route: Route) -> int:
-    return route.position
 
 
 def _overlays(root: Node) -> tuple[Node | None, Node]:
