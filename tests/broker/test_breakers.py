@@ -10,7 +10,7 @@ from pointsman import Broker, RoutingTable
 from pointsman.broker.received import Nack, Received
 from pointsman.broker.state import StoredState
 from pointsman.routing.breaker import BreakerState
-from pointsman.store.settling import Backoff
+from pointsman.store.settle import Backoff
 from pointsman.table.state import Key
 from pointsman.testing import MemoryBroker
 from tests.broker.running import in_loop

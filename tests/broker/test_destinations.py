@@ -9,7 +9,7 @@ import pytest
 
 from pointsman import Broker, Queue
 from pointsman.errors import InputError
-from pointsman.store.settling import Backoff
+from pointsman.store.settle import Backoff
 from pointsman.testing import MemoryBroker
 from tests.broker.destinations.endpoint import running_endpoint
 from tests.broker.running import in_loop, until

@@ -11,7 +11,7 @@ import pytest
 
 from pointsman import Broker, Queue, RoutingTable
 from pointsman.errors import PointsmanError, StoreError
-from pointsman.store.taking import Taker
+from pointsman.store.lease import Taker
 from pointsman.store.writer import Writer
 from pointsman.testing import MemoryBroker
 from tests.broker.running import in_loop, until

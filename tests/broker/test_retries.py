@@ -9,7 +9,7 @@ import pytest
 from pointsman import RoutingTable
 from pointsman.broker.received import Nack, Received, Reject
 from pointsman.errors import StoreError
-from pointsman.store.settling import Backoff
+from pointsman.store.settle import Backoff
 from pointsman.testing import MemoryBroker
 from tests.broker.running import in_loop
 

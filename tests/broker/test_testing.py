@@ -10,7 +10,7 @@ import pytest
 from pointsman import Broker, RoutingTable
 from pointsman.broker.received import Nack, Received
 from pointsman.errors import StoreError
-from pointsman.store.settling import Backoff
+from pointsman.store.settle import Backoff
 from pointsman.testing import Clock, MemoryBroker
 from tests.broker.running import in_loop, until
 

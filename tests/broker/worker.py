@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 from pointsman import Broker, RoutingTable
-from pointsman.store.bell import Bell
+from pointsman.store.wakeup import Bell
 
 TABLE = RoutingTable.parse(
     """

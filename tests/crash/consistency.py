@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from pointsman.store.mark import mark_path, parse_mark
+from pointsman.store.commit_mark import mark_path, parse_mark
 from pointsman.store.statements import CONTROL_READ
 
 VIEWS = """

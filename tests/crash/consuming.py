@@ -6,8 +6,8 @@ import random
 import time
 from typing import NamedTuple
 
+from pointsman.store.message import StoredMessage
 from pointsman.store.queue import Queue
-from pointsman.store.stored import StoredMessage
 from tests.crash.journal import Journal
 from tests.crash.letters import name_of
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pointsman.store.message import Sizes
 from pointsman.store.queue import Queue
-from pointsman.store.stored import Sizes
 from tests.crash.consistency import inconsistencies
 from tests.crash.pipeline_story import (
     ARCHIVE,

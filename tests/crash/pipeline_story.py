@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 from pointsman.message import Message
 from pointsman.pipeline.spark.session import QUICK_START
-from pointsman.store.draft import Draft
+from pointsman.store.message import Draft, write_envelope
 from pointsman.store.queue import Queue
-from pointsman.store.stored import write_envelope
 from tests.routing import order_saga as order
 
 QUEUE, LEDGER = "shop.db", "ledger.db"

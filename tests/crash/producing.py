@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from pointsman.errors import StoreError
-from pointsman.store.draft import Draft
+from pointsman.store.message import Draft
 from pointsman.store.queue import Queue
 from tests.crash.journal import Journal, read_journal
 from tests.crash.letters import data_of, key_of

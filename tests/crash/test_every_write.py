@@ -10,8 +10,8 @@ from typing import Any
 import apsw
 import pytest
 
+from pointsman.store.message import StoredMessage
 from pointsman.store.queue import Queue
-from pointsman.store.stored import StoredMessage
 from tests.crash.consistency import inconsistencies
 from tests.crash.journal import Journal, read_journal
 from tests.store.failures.processes import fork

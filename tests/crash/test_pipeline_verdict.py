@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from pointsman.store.stored import Sizes
+from pointsman.store.message import Sizes
 from tests.crash.pipeline_found import Delivery, Followed, Found, Watched
 from tests.crash.pipeline_story import LATER, SOURCES, TURNS, Story, amount_of, is_sale
 from tests.crash.pipeline_verdict import broken_promises

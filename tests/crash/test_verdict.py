@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from pointsman.store.mark import MarkFile
+from pointsman.store.commit_mark import MarkFile
 from pointsman.store.queue import Queue
 from tests.crash.consistency import inconsistencies
 from tests.crash.journal import Journal, Line, read_journal

@@ -14,15 +14,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from pointsman.errors import StoreError
 from pointsman.patterns.dialect import find_dialect
 from pointsman.patterns.pattern import Pattern
-from pointsman.store import asking, putting, subscribing, upkeep
-from pointsman.store.draft import Draft
+from pointsman.store import maintenance, pattern_pop, put, subscription_changes
+from pointsman.store.message import Draft, StoredMessage
 from pointsman.store.queue import Queue
-from pointsman.store.stored import StoredMessage
 from tests.store.clock import Clock
 from tests.store.model import MAIN, Model, QueueFullError
 
-SMALL = ((asking, "GLANCE", 2), (asking, "SEEK", 1), (asking, "KEPT", 2), (asking, "PAGE", 2),
-         (putting, "CHUNK", 2), (upkeep, "PAGE", 2), (subscribing, "PAGE", 2))  # fmt: skip
+SMALL = ((pattern_pop, "GLANCE", 2), (pattern_pop, "SEEK", 1), (pattern_pop, "KEPT", 2), (pattern_pop, "PAGE", 2),
+         (put, "CHUNK", 2), (maintenance, "PAGE", 2), (subscription_changes, "PAGE", 2))  # fmt: skip
 """Limits made small, so that a few messages reach beyond them."""
 DIALECTS = ("amqp", "nats", "zato", "mqtt")
 NAMES = st.sampled_from(["one", "two", "three"])

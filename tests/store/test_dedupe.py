@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pointsman.store.draft import Draft
+from pointsman.store.message import Draft
 from pointsman.store.queue import Queue
 from tests.store.clock import Clock
 from tests.store.conftest import Open

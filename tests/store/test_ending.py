@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pointsman.errors import StoreError
-from pointsman.store import subscribing
+from pointsman.store import subscription_changes
 from pointsman.store.queue import Queue
 from tests.store.clock import Clock
 from tests.store.conftest import Open
@@ -40,13 +40,13 @@ def test_an_end_that_is_broken_off_can_be_called_again(open_file: Open, monkeypa
     queue = open_file(main="never")
     queue.subscribe("all", "#")
     queue.put_many((b"", "a") for _ in range(5))
-    monkeypatch.setattr(subscribing, "PAGE", 2)
+    monkeypatch.setattr(subscription_changes, "PAGE", 2)
 
     def broken(*_: object, **__: object) -> int:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(subscribing, "_end", broken)
+        patch.setattr(subscription_changes, "_end", broken)
         with pytest.raises(KeyboardInterrupt):
             queue.unsubscribe("all")
     queue.put(b"", "a")

@@ -14,9 +14,9 @@ import apsw
 import pytest
 
 from pointsman.errors import MessageError, StoreError, SubjectError
+from pointsman.store.message import StoredMessage
 from pointsman.store.queue import Queue
 from pointsman.store.statements import CONTROL_READ
-from pointsman.store.stored import StoredMessage
 from pointsman.store.transaction import Transaction
 from tests.store.conftest import Open
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pointsman.errors import PointsmanError, SubjectError
 from pointsman.patterns.pattern import Pattern
-from pointsman.store.draft import Draft
+from pointsman.store.message import Draft
 from pointsman.store.queue import Queue
 
 DIALECTS = ("amqp", "nats", "zato", "mqtt")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pointsman.errors import MessageError
-from pointsman.store import settling
+from pointsman.store import settle
 from pointsman.store.queue import Queue
 from tests.store.clock import Clock
 from tests.store.conftest import Open
@@ -121,7 +121,7 @@ def test_more_leases_than_are_looked_at_at_a_time_all_come_back(
     queue: Queue, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those that ran out first come first, and none is forgotten."""
-    monkeypatch.setattr(settling, "SWEEP", 3)
+    monkeypatch.setattr(settle, "SWEEP", 3)
     queue.put_many((str(number), "a") for number in range(10))
     queue.pop_many(10, lease=1)
     clock.forward(1)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from pointsman.errors import InputError, MessageError, PatternError, StoreError
-from pointsman.store.draft import LONGEST, LONGEST_ID, MAX_METADATA
+from pointsman.store.message import LONGEST, LONGEST_ID, MAX_METADATA
 from pointsman.store.queue import Queue
-from pointsman.store.settling import Backoff
+from pointsman.store.settle import Backoff
 from tests.store.conftest import Open
 
 

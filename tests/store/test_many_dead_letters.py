@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 from pointsman import Pattern
-from pointsman.store import lookup
-from pointsman.store.popping import receipt
+from pointsman.store import inspect
+from pointsman.store.maintenance import PAGE
+from pointsman.store.message import StoredMessage
+from pointsman.store.pop import receipt
 from pointsman.store.queue import Queue
-from pointsman.store.stored import StoredMessage
 from pointsman.store.subscriptions import add_subscription
 from pointsman.store.transaction import Transaction
-from pointsman.store.upkeep import PAGE
 
 
 def test_all_letters_of_the_first_message_are_requeued() -> None:
@@ -44,7 +44,7 @@ def test_the_sizes_of_all_subscriptions_are_those_of_each() -> None:
         queue.put(b"later", "orders.us", delay=60)
         taken = queue.pop_many(2, subscription="eu")
         queue.nack(taken[0], error="no")
-        assert lookup.sizes(queue.store) == {"": (3, 1, 0, 0), "eu": (1, 0, 1, 1), "none": (0, 0, 0, 0)}
-        for name, counts in lookup.sizes(queue.store).items():
+        assert inspect.sizes(queue.store) == {"": (3, 1, 0, 0), "eu": (1, 0, 1, 1), "none": (0, 0, 0, 0)}
+        for name, counts in inspect.sizes(queue.store).items():
             assert queue.size(name)[:4] == counts
-        assert lookup.last_number(queue.store) == 4
+        assert inspect.last_number(queue.store) == 4

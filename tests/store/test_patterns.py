@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from pointsman.errors import InputError, PatternError
 from pointsman.patterns.pattern import Pattern
-from pointsman.store import asking
+from pointsman.store import pattern_pop
+from pointsman.store.message import StoredMessage
 from pointsman.store.queue import Queue
-from pointsman.store.stored import StoredMessage
 from tests.store.clock import Clock
 from tests.store.conftest import Open
 
@@ -27,7 +27,7 @@ PATTERNS = (
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits so small that a few messages and keys reach beyond them."""
     for name, value in (("GLANCE", 3), ("SEEK", 2), ("KEPT", 2), ("PAGE", 4)):
-        monkeypatch.setattr(asking, name, value)
+        monkeypatch.setattr(pattern_pop, name, value)
 
 
 def expected(ready: list[StoredMessage], pattern: str, dialect: str = "amqp") -> list[int]:
@@ -124,7 +124,7 @@ def test_what_another_process_does_is_seen(open_file: Open, clock: Clock) -> Non
 def test_answers_are_right_with_many_keys(open_file: Open) -> None:
     """More keys than are looked up one by one, and more messages than a glance sees, with the real limits."""
     queue, other = open_file(max_attempts=99), open_file(max_attempts=99)
-    many = 3 * asking.SEEK
+    many = 3 * pattern_pop.SEEK
     chance = random.Random(5)
     queue.put_many(
         (b"", f"{'ab'[number % 2]}.{number % 7}.{number}", chance.choice([1, 5, 10])) for number in range(many)
@@ -142,7 +142,7 @@ def test_answers_are_right_with_many_keys(open_file: Open) -> None:
 
 def test_more_patterns_than_are_remembered_are_answered(queue: Queue) -> None:
     """Those that were forgotten are worked out again."""
-    many = asking.KEPT + 10
+    many = pattern_pop.KEPT + 10
     queue.put_many((b"", f"a.{number}") for number in range(many))
     for _ in range(2):
         for number in range(many):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from pointsman.errors import StoreError
+from pointsman.store.message import StoredMessage
 from pointsman.store.queue import Queue
-from pointsman.store.stored import StoredMessage
 from tests.store.clock import Clock
 from tests.store.conftest import Open
 

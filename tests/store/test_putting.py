@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pointsman.errors import MessageError, PointsmanError, StoreError, SubjectError
-from pointsman.store.draft import Draft
+from pointsman.store.message import Draft
 from pointsman.store.queue import Queue
 from tests.store.clock import Clock
 from tests.store.conftest import Open

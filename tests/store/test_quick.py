@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from pointsman.store import schema
 from pointsman.store.doctor.diagnosing import diagnose
-from pointsman.store.lookup import sizes
+from pointsman.store.inspect import sizes
 from pointsman.store.queue import Queue
 from pointsman.store.quick import MOST_UNLISTED, Quick
-from pointsman.store.request import Operation
 from pointsman.store.statements import CONTROL_READ, COUNT_UNLISTED
+from pointsman.store.writer import Operation
 from tests.store.clock import Clock
 
 TABLES = ("key", "message", "ready", "leased", "delayed", "dead", "pending", "finished", "subscription")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from pointsman.errors import InputError
-from pointsman.store import retention
+from pointsman.store import maintenance
 from pointsman.store.queue import Queue
 from tests.store.clock import Clock
 from tests.store.conftest import Open
@@ -93,7 +93,7 @@ def test_by_default_what_is_done_is_kept_for_a_week(open_queue: Open, clock: Clo
 
 def test_much_that_is_old_goes_in_small_steps(open_queue: Open, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """No transaction takes long; each that acknowledges something does a page of it."""
-    monkeypatch.setattr(retention, "PAGE", 10)
+    monkeypatch.setattr(maintenance, "PRUNED_PAGE", 10)
     queue = open_queue(retention=50)
     queue.put_many((b"x", f"a.{number}") for number in range(35))
     queue.ack_many(queue.pop_many(35))
@@ -111,13 +111,13 @@ def test_a_key_that_is_used_while_unused_ones_are_looked_for_stays(
     open_file: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when another process uses it, and remembers its number."""
-    monkeypatch.setattr(retention, "PAGE", 2)
+    monkeypatch.setattr(maintenance, "PRUNED_PAGE", 2)
     queue, other = open_file(), open_file()
     for key in "abcdef":
         other.put(key, key)
     other.ack_many(other.pop_many(5))
-    queue.store.write(lambda transaction: retention.delete(transaction, [(1,), (2,), (3,), (4,), (5,)], 0))
-    sweep = retention.KeySweep()
+    queue.store.write(lambda transaction: maintenance.delete(transaction, [(1,), (2,), (3,), (4,), (5,)], 0))
+    sweep = maintenance.KeySweep()
     is_over = False
     for key in ("a", "b", "e", "a", "f"):
         is_over = queue.store.write(sweep.step)

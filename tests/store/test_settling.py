@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pointsman.errors import InputError, MessageError
 from pointsman.store.queue import Queue
-from pointsman.store.settling import Backoff
+from pointsman.store.settle import Backoff
 from tests.store.clock import Clock
 from tests.store.conftest import Open
 

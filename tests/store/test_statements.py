@@ -107,7 +107,7 @@ def test_no_statement_is_put_together_when_it_is_sent() -> None:
     """A statement is a name: a constant of the statements, one of several of them, or a variable that holds one."""
     assert len(list(sent())) > 50
     for place, argument in sent():
-        if place.startswith("importing") and isinstance(argument, ast.Call):
+        if place.startswith("migrate") and isinstance(argument, ast.Call):
             # The table of another queue has any name, which SQL has no parameter for; it is quoted in one place.
             assert ast.unparse(argument.func) == "self._named", place
         else:

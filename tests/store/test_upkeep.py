@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pointsman.errors import InputError, MessageError, StoreError
-from pointsman.store import subscribing, upkeep
+from pointsman.store import maintenance, subscription_changes
+from pointsman.store.message import Sizes
 from pointsman.store.queue import Queue
-from pointsman.store.stored import Sizes
 from tests.store.clock import Clock
 from tests.store.conftest import Open
 
@@ -138,8 +138,8 @@ def test_replay_begins_at_a_number(queue: Queue, start: Any) -> None:
 
 def test_much_upkeep_is_done_in_pages(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it, however the pages fall."""
-    monkeypatch.setattr(upkeep, "PAGE", 3)
-    monkeypatch.setattr(subscribing, "PAGE", 3)
+    monkeypatch.setattr(maintenance, "PAGE", 3)
+    monkeypatch.setattr(subscription_changes, "PAGE", 3)
     for many in (2, 3, 4, 6, 7):
         queue.subscribe("all", "#")
         queue.put_many((str(number), "a") for number in range(many))

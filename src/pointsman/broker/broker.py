@@ -22,8 +22,8 @@ from pointsman.broker.subscriptions import BrokerSubscriptions
 from pointsman.errors import InputError, StoreError
 from pointsman.message import Message
 from pointsman.patterns.dialect import check_wildcards
+from pointsman.store.message import Sizes
 from pointsman.store.queue import Queue
-from pointsman.store.stored import Sizes
 from pointsman.table.routing_table import RoutingTable
 
 Ack = Literal["auto", "manual"]

@@ -14,10 +14,10 @@ from pointsman.broker.leases import LeaseKeeper
 from pointsman.broker.outcomes import Attempt, Outcomes
 from pointsman.broker.received import Received
 from pointsman.broker.timers import next_due
-from pointsman.store.bell import LONGEST, Listener
+from pointsman.store.lease import messages_of
 from pointsman.store.store import Store
-from pointsman.store.taking import messages_of
 from pointsman.store.transaction import Transaction
+from pointsman.store.wakeup import LONGEST, Listener
 
 LOG = logging.getLogger("pointsman.broker")
 MOST_AT_ONCE = 100

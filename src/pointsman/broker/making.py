@@ -12,7 +12,7 @@ from pointsman.broker.identity import new_id
 from pointsman.broker.wildcards import check_names
 from pointsman.errors import InputError, MessageError, StoreError
 from pointsman.message import Message
-from pointsman.store.draft import data_bytes
+from pointsman.store.message import data_bytes
 from pointsman.store.store import Store
 from pointsman.table.routing_table import RoutingTable
 

@@ -15,9 +15,9 @@ from pointsman.routing import breaker, gather
 from pointsman.routing.breaker import BreakerSettings, BreakerState, Permit, Way
 from pointsman.routing.gather import GatherState
 from pointsman.store import statements
-from pointsman.store.settling import Leased
+from pointsman.store.message import StoredMessage
+from pointsman.store.settle import Leased
 from pointsman.store.store import Store
-from pointsman.store.stored import StoredMessage
 from pointsman.store.transaction import SECOND, Transaction
 from pointsman.table.correlate import Gathering
 from pointsman.table.decision import Decision, Delivery

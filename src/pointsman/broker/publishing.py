@@ -18,11 +18,10 @@ from pointsman.broker.wildcards import Targets, Wildcards, bury, note_of
 from pointsman.errors import AccessError, RoutingError
 from pointsman.message import Message
 from pointsman.store import statements
-from pointsman.store.draft import Draft
-from pointsman.store.putting import Putter, Target
-from pointsman.store.settling import Random
+from pointsman.store.message import Draft, write_envelope
+from pointsman.store.put import Putter, Target
+from pointsman.store.settle import Random
 from pointsman.store.store import Store
-from pointsman.store.stored import write_envelope
 from pointsman.store.subscriptions import MAIN, add_subscription
 from pointsman.store.transaction import SECOND, Transaction
 from pointsman.subscriptions.output_adapter import ROUTE, SubscriptionDelivery

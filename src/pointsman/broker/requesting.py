@@ -11,10 +11,10 @@ from pointsman.broker.publishing import INBOX, TEMPORARY, Published
 from pointsman.broker.received import Received
 from pointsman.errors import RoutingError
 from pointsman.message import Message
-from pointsman.store.bell import LONGEST
 from pointsman.store.store import Store
 from pointsman.store.subscriptions import add_subscription
 from pointsman.store.transaction import SECOND, Transaction
+from pointsman.store.wakeup import LONGEST
 
 Publish = Callable[[], Awaitable[Published]]
 AT_ONCE = 100

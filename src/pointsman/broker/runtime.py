@@ -17,10 +17,10 @@ from pointsman.broker.sinks import Sinks
 from pointsman.broker.subscription import BrokerSubscription, Close
 from pointsman.broker.timers import expire
 from pointsman.errors import StoreError
-from pointsman.store import subscribing
-from pointsman.store.bell import LONGEST
+from pointsman.store import subscription_changes
 from pointsman.store.queue import Queue
 from pointsman.store.transaction import Transaction
+from pointsman.store.wakeup import LONGEST
 from pointsman.table.routing_table import RoutingTable
 
 
@@ -125,7 +125,7 @@ class Runtime:
         for name in await self.committer.run(lambda transaction: abandoned(store, transaction)):
             # Another process may have dropped it meanwhile.
             with contextlib.suppress(StoreError):
-                await asyncio.to_thread(subscribing.unsubscribe, store, name)
+                await asyncio.to_thread(subscription_changes.unsubscribe, store, name)
 
     def _expire(self, transaction: Transaction) -> None:
         expire(transaction, self.queue.store, self.table, self.publisher)

@@ -9,9 +9,9 @@ from functools import partial
 from pointsman.errors import InputError
 from pointsman.message import Message
 from pointsman.store import statements
-from pointsman.store.draft import microseconds
-from pointsman.store.putting import Target
-from pointsman.store.settling import Leased
+from pointsman.store.message import microseconds
+from pointsman.store.put import Target
+from pointsman.store.settle import Leased
 from pointsman.store.store import Store
 from pointsman.store.transaction import Transaction
 from pointsman.subscriptions.input_adapter import InputAdapter

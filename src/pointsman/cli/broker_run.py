@@ -19,7 +19,7 @@ import typer
 from pointsman.broker.broker import Broker
 from pointsman.broker.publishing import DESTINATION, Published
 from pointsman.errors import InputError, PointsmanError
-from pointsman.store.stored import Sizes
+from pointsman.store.message import Sizes
 from pointsman.table.tools.messages_file import Line, read_messages
 
 GROUP = 500

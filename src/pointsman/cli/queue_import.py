@@ -13,9 +13,8 @@ from pointsman.cli.queue_progress import shown
 from pointsman.errors import InputError
 
 if TYPE_CHECKING:
-    from pointsman.store.importing.legacy import LegacyTranslation
-    from pointsman.store.importing.report import ImportReport
-    from pointsman.store.importing.usage import Usage
+    from pointsman.store.migrate.patterns import LegacyTranslation, Usage
+    from pointsman.store.migrate.run import ImportReport
 
 
 def import_database(
@@ -42,7 +41,7 @@ def import_database(
     SOURCE is only read. An import that was broken off goes on where it was when it is started again. Ends with 0, or
     with 1 if what was taken over does not add up with what SOURCE holds.
     """
-    from pointsman.store.importing.run import import_database as run
+    from pointsman.store.migrate.run import import_database as run
 
     translations, used, segmented, total = _translated(source, table, kind, [*(pattern or ()), *_lines(patterns)])
     reached = 0
@@ -76,10 +75,8 @@ def _translated(
     source: Path, table: str | None, kind: str, patterns: list[str]
 ) -> tuple[list[LegacyTranslation], list[Usage], bool, int]:
     """What each pattern is now, and what it takes; whether the old queue matched word by word; how many messages."""
-    from pointsman.store.importing.legacy import translate_all
-    from pointsman.store.importing.opening import opened
-    from pointsman.store.importing.source import Source
-    from pointsman.store.importing.usage import usage
+    from pointsman.store.migrate.patterns import translate_all, usage
+    from pointsman.store.migrate.source import Source, opened
 
     with opened(source) as database:
         found = Source(database, table, kind)
@@ -105,7 +102,7 @@ def _show(report: ImportReport, queue: Path) -> None:
 
 
 def _show_patterns(translations: list[LegacyTranslation], used: list[Usage], segmented: bool) -> None:
-    from pointsman.store.importing.terms import shown as quoted
+    from pointsman.store.migrate.convert import shown as quoted
 
     widest_old = max((len(each.old) for each in translations), default=0)
     widest_new = max((len(" ".join(each.new)) for each in translations), default=0)

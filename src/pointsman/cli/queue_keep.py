@@ -25,14 +25,14 @@ def requeue(
 
     Ends with 1 when a message that is named has none.
     """
-    from pointsman.store import upkeep
+    from pointsman.store import maintenance
 
     if bool(ids) == everything:
         raise InputError("bad-usage", "name the ids of messages, or give --all, and not both")
     without: list[str] = []
     with open_queue(file) as queue, shown("requeue") as advance:
         if everything:
-            count = upkeep.requeue(queue.store, None, subscription, advance)
+            count = maintenance.requeue(queue.store, None, subscription, advance)
         else:
             count = 0
             for id in ids or ():
@@ -55,13 +55,13 @@ def prune(
     vacuum: Annotated[bool, typer.Option("--vacuum", help="Then give unused room back to the disk.")] = False,
 ) -> None:
     """Delete the messages that are done, or archive them."""
-    from pointsman.store import upkeep
-    from pointsman.store.draft import microseconds
+    from pointsman.store import maintenance
+    from pointsman.store.message import microseconds
 
     age = microseconds(read_duration(older_than, "--older-than"), "--older-than")
     with open_queue(file) as queue:
         with shown("prune") as advance:
-            count = upkeep.prune(queue.store, age, archive=archive, progress=advance)
+            count = maintenance.prune(queue.store, age, archive=archive, progress=advance)
         typer.echo(f"{count:,} {'message' if count == 1 else 'messages'} {'archived' if archive else 'deleted'}")
         if vacuum:
             before = _bytes(file)

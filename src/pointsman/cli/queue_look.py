@@ -13,8 +13,8 @@ from pointsman.cli.queue_open import AskedPattern, QueueFile, SubscriptionName, 
 from pointsman.cli.queue_show import MESSAGE_COLUMNS, Table, message_data, message_row, moment, write_lines
 
 if TYPE_CHECKING:
+    from pointsman.store.message import DeadLetter
     from pointsman.store.queue import Queue
-    from pointsman.store.stored import DeadLetter
 
 PAGE = 100
 """Messages that are held in memory at a time."""
@@ -42,11 +42,11 @@ def peek(
 
 def size(file: QueueFile, subscription: SubscriptionName = None, json: AsJson = False) -> None:
     """Count what is in a queue, by status and by subscription."""
-    from pointsman.store import lookup
+    from pointsman.store import inspect
 
     with open_queue(file) as queue:
         total = queue.size()
-        each = lookup.sizes(queue.store) if subscription is None else {subscription: queue.size(subscription)[:4]}
+        each = inspect.sizes(queue.store) if subscription is None else {subscription: queue.size(subscription)[:4]}
     if json:
         show_json(
             {
@@ -70,7 +70,7 @@ def dead(
     json: AsJson = False,
 ) -> None:
     """Show the dead letters: what was given up, and why."""
-    from pointsman.store.draft import check_number
+    from pointsman.store.message import check_number
 
     if limit is not None:
         check_number(limit, "--limit")

@@ -15,7 +15,7 @@ from pointsman.cli.queue_show import tell_duplicates, visible, write_text
 from pointsman.errors import InputError, StoreError
 
 if TYPE_CHECKING:
-    from pointsman.store.draft import Draft
+    from pointsman.store.message import Draft
     from pointsman.store.queue import Queue
 
 
@@ -50,7 +50,7 @@ def put(
     before are not put again, which is told on the standard error stream.
     """
     from pointsman.cli.queue_put_many import put_lines, put_messages
-    from pointsman.store.draft import Draft
+    from pointsman.store.message import Draft
 
     _check(key, data, id, metadata, lines=lines, messages=messages)
     common = Draft(

@@ -15,9 +15,8 @@ from pointsman.cli.queue_show import tell_duplicates, visible, write_text
 from pointsman.errors import PointsmanError, StoreError
 from pointsman.message import Message
 from pointsman.patterns.subject import Subject
-from pointsman.store.draft import Draft, PutId
+from pointsman.store.message import Draft, PutId, write_envelope
 from pointsman.store.queue import Queue
-from pointsman.store.stored import write_envelope
 from pointsman.store.transaction import Transaction
 from pointsman.table.tools.messages_file import Line, read_messages
 

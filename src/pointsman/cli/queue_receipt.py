@@ -9,7 +9,7 @@ from zlib import crc32
 from pointsman.errors import InputError
 
 if TYPE_CHECKING:
-    from pointsman.store.stored import StoredMessage
+    from pointsman.store.message import StoredMessage
 
 FORM = re.compile(r"((?:[0-9a-f]{1,15}-){5})([0-9a-f]{4})")
 

@@ -17,8 +17,7 @@ from pointsman._util.time import format_timestamp
 from pointsman.errors import InputError
 
 if TYPE_CHECKING:
-    from pointsman.store.draft import PutId
-    from pointsman.store.stored import StoredMessage
+    from pointsman.store.message import PutId, StoredMessage
 
 WIDEST = 48
 """Characters of the data that a table shows."""

@@ -17,9 +17,9 @@ from pointsman.cli.queue_show import MESSAGE_COLUMNS, Table, discard_output, mes
 
 if TYPE_CHECKING:
     from pointsman.patterns.pattern import Pattern
-    from pointsman.store.bell import Listener
+    from pointsman.store.message import StoredMessage
     from pointsman.store.queue import Queue
-    from pointsman.store.stored import StoredMessage
+    from pointsman.store.wakeup import Listener
 
 PAGE = 100
 """Messages that are held in memory at a time."""
@@ -45,7 +45,7 @@ def tail(
     """
     from pointsman.patterns.dialect import check_wildcards
     from pointsman.patterns.pattern import Pattern
-    from pointsman.store.draft import check_number
+    from pointsman.store.message import check_number
 
     for name, number in (("--count", count), ("--from", start)):
         if number is not None:
@@ -83,9 +83,9 @@ def _pages(
 
 def _stored(queue: Queue, pattern: Pattern | None, after: int) -> Iterator[list[StoredMessage]]:
     """The messages after a number that are there now."""
-    from pointsman.store import lookup
+    from pointsman.store import inspect
 
-    last = lookup.last_number(queue.store)
+    last = inspect.last_number(queue.store)
     while after < last and (page := queue.messages(after, PAGE)):
         after = page[-1].sequence
         yield [message for message in page if message.sequence <= last and _matches(pattern, message)]
@@ -93,10 +93,10 @@ def _stored(queue: Queue, pattern: Pattern | None, after: int) -> Iterator[list[
 
 def _followed(queue: Queue, pattern: Pattern | None, start: int | None) -> Iterator[list[StoredMessage]]:
     """The messages from a number on, or from now on, as they are put; ends when nobody reads any more."""
-    from pointsman.store import lookup
+    from pointsman.store import inspect
 
     with _listening(queue) as listener:
-        after = lookup.last_number(queue.store) if start is None else start - 1
+        after = inspect.last_number(queue.store) if start is None else start - 1
         while True:
             while page := queue.messages(after, PAGE):
                 after = page[-1].sequence
@@ -108,9 +108,9 @@ def _followed(queue: Queue, pattern: Pattern | None, start: int | None) -> Itera
 
 def _last(queue: Queue, pattern: Pattern | None, count: int) -> list[StoredMessage]:
     """The last messages, found by going further and further back."""
-    from pointsman.store import lookup
+    from pointsman.store import inspect
 
-    last, width = lookup.last_number(queue.store), count
+    last, width = inspect.last_number(queue.store), count
     while True:
         after = max(last - width, 0)
         found = deque(_each(_stored(queue, pattern, after)), maxlen=count)
@@ -126,9 +126,9 @@ def _each(pages: Iterable[list[StoredMessage]]) -> Iterator[StoredMessage]:
 
 def _matches(pattern: Pattern | None, message: StoredMessage) -> bool:
     """Whether it is asked for; of one whose key is lost, that is not known."""
-    from pointsman.store import lookup
+    from pointsman.store import inspect
 
-    return pattern is None or (not message.is_missing and lookup.matches(pattern, message.routing_key))
+    return pattern is None or (not message.is_missing and inspect.matches(pattern, message.routing_key))
 
 
 @contextmanager

@@ -20,8 +20,8 @@ from pointsman.cli.queue_receipt import parse_receipt, receipt_of
 from pointsman.cli.queue_show import message_data, write, write_lines
 
 if TYPE_CHECKING:
+    from pointsman.store.message import StoredMessage
     from pointsman.store.queue import Queue
-    from pointsman.store.stored import StoredMessage
 
 PAGE = 100
 """Messages that are held in memory at a time."""

@@ -12,7 +12,7 @@ import apsw
 from pointsman.errors import InputError
 from pointsman.store import statements
 from pointsman.store.connection import Place
-from pointsman.store.draft import Draft, PutId
+from pointsman.store.message import Draft, PutId
 from pointsman.store.transaction import Connection, Transaction
 
 if TYPE_CHECKING:

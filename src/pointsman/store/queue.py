@@ -2,26 +2,77 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from pointsman.errors import MessageError
+from pointsman.errors import MessageError, StoreError
 from pointsman.patterns.pattern import Pattern
-from pointsman.store import lookup, subscribing, upkeep
-from pointsman.store.acknowledging import acknowledge
-from pointsman.store.consuming import consume
-from pointsman.store.draft import Draft, PutId, microseconds
+from pointsman.store import inspect, maintenance, subscription_changes
+from pointsman.store.message import DeadLetter, Draft, PutId, Sizes, StoredMessage, microseconds
 from pointsman.store.outbox import Outbox, of_connection, of_transaction
-from pointsman.store.popping import Asked, Popping, receipt
+from pointsman.store.pop import Asked, Popping, receipt
 from pointsman.store.settings import QueueSettings
+from pointsman.store.settle import acknowledge
 from pointsman.store.store import Store
-from pointsman.store.stored import DeadLetter, Sizes, StoredMessage
 from pointsman.store.subscriptions import Subscription
 from pointsman.store.transaction import Transaction
+from pointsman.store.wakeup import Listener
+
+
+def consume(
+    queue: Queue, pattern: Asked, subscription: str | None, lease: float | None, wait: float | None
+) -> Iterator[StoredMessage]:
+    """As ``Queue.consume``."""
+    process = os.getpid()
+    with queue.store.guarded():
+        listener = queue.store.bell.listen()
+    try:
+        message = None
+        while True:
+            message = _next(queue, listener, message, pattern, subscription, lease, wait)
+            if message is None:
+                return
+            try:
+                yield message
+            except GeneratorExit:
+                # A process that was forked here leaves it to its parent; a queue that is closed, to the lease.
+                if os.getpid() == process:
+                    with suppress(StoreError):
+                        queue.nack(message, delay=0)
+                raise
+    finally:
+        with queue.store.guarded():
+            listener.close()
+
+
+def _next(
+    queue: Queue,
+    listener: Listener,
+    message: StoredMessage | None,
+    pattern: Asked,
+    subscription: str | None,
+    lease: float | None,
+    wait: float | None,
+) -> StoredMessage | None:
+    if message is None:
+        following = queue.pop(pattern, subscription=subscription, lease=lease)
+    else:
+        following = queue.ack_and_pop(message, pattern, subscription=subscription, lease=lease)
+    end = None if wait is None else time.monotonic() + wait
+    while following is None:
+        left = 60.0 if end is None else end - time.monotonic()
+        if left <= 0:
+            return None
+        listener.wait(min(left, inspect.until_due(queue.store)))
+        following = queue.pop(pattern, subscription=subscription, lease=lease)
+    return following
+
 
 Key = str | Sequence[str]
 
@@ -212,7 +263,7 @@ class Queue:
     def extend(self, message: StoredMessage, lease: float) -> StoredMessage | None:
         """Leases the message for ``lease`` seconds from now, and gives it anew; None if the lease was lost."""
         length = microseconds(lease, "lease")
-        return self.store.write(lambda transaction: lookup.extend(self.store, transaction, message, length))
+        return self.store.write(lambda transaction: inspect.extend(self.store, transaction, message, length))
 
     # -- looking
 
@@ -221,37 +272,37 @@ class Queue:
 
         ``pop`` would pass over one that is damaged, which its ``is_whole`` tells.
         """
-        return lookup.peek(self.store, self._popping.asked(pattern, subscription), subscription, count)
+        return inspect.peek(self.store, self._popping.asked(pattern, subscription), subscription, count)
 
     def get(self, id: str) -> StoredMessage | None:
         """The message of this id; the last one if several have it, None if there is none.
 
         Raises ``StoreError`` (``message-damaged``) for one that is not what was put.
         """
-        return lookup.get(self.store, id)
+        return inspect.get(self.store, id)
 
     def status(self, id: str) -> str | None:
         """``ready``, ``delayed``, ``leased``, ``dead``, ``done`` or ``archived``; None if there is no such message.
 
         Of several deliveries, that of the first of these words.
         """
-        return lookup.status(self.store, id)
+        return inspect.status(self.store, id)
 
     def messages(self, after: int = 0, limit: int = 1000) -> list[StoredMessage]:
         """A page of everything that is stored, whatever became of it, in the order of putting.
 
         ``is_whole`` of a message tells whether it is what was put.
         """
-        return lookup.messages(self.store, after, limit)
+        return inspect.messages(self.store, after, limit)
 
     def size(self, subscription: str | None = None) -> Sizes:
         """How much is in which status, of one subscription (the empty name is the queue itself) or of all."""
-        return lookup.size(self.store, subscription)
+        return inspect.size(self.store, subscription)
 
     @property
     def unfinished(self) -> int:
         """Messages that are not done and not dead; what ``maxsize`` is about."""
-        return lookup.unfinished(self.store)
+        return inspect.unfinished(self.store)
 
     @property
     def full(self) -> bool:
@@ -263,13 +314,13 @@ class Queue:
 
         All letters of a message are on one page, which may have more than ``limit`` for it.
         """
-        return lookup.dead_letters(self.store, subscription, limit, after)
+        return inspect.dead_letters(self.store, subscription, limit, after)
 
     # -- upkeep
 
     def requeue(self, ids: Iterable[str] | None = None, *, subscription: str | None = None) -> int:
         """Makes dead letters ready again, those of these messages or all, and gives how many."""
-        return upkeep.requeue(self.store, ids, subscription)
+        return maintenance.requeue(self.store, ids, subscription)
 
     def retry(self, id: str) -> bool:
         """Makes a message ready again at once that is delayed, dead, done or archived; False if it is none of these.
@@ -277,22 +328,22 @@ class Queue:
         One that is done or archived comes again to all that it went to, as far as they are still there; False if none
         of them is, or if they were more than 1,000.
         """
-        return upkeep.retry(self.store, id)
+        return maintenance.retry(self.store, id)
 
     def prune(self, older_than: float = 0.0, *, archive: bool = False) -> int:
         """Deletes what was done ``older_than`` seconds ago or longer, or keeps it as archived; gives how many.
 
         Also deletes the keys that no message has any more.
         """
-        return upkeep.prune(self.store, microseconds(older_than, "older_than"), archive=archive)
+        return maintenance.prune(self.store, microseconds(older_than, "older_than"), archive=archive)
 
     def purge(self) -> int:
         """Deletes every message and all state, and keeps the subscriptions; gives how many messages."""
-        return upkeep.purge(self.store)
+        return maintenance.purge(self.store)
 
     def vacuum(self) -> None:
         """Gives unused room back to the disk."""
-        upkeep.vacuum(self.store)
+        maintenance.vacuum(self.store)
 
     def replay(self, start: int | datetime = 1, *, subscription: str | None = None) -> int:
         """Makes what is done or archived ready again, from the message ``start`` on, for one subscription.
@@ -301,7 +352,7 @@ class Queue:
         that is not done stays as it is. Done in pages: one that is broken off has replayed the first of them, and can
         be called again.
         """
-        return upkeep.replay(self.store, start, subscription)
+        return maintenance.replay(self.store, start, subscription)
 
     # -- subscriptions
 
@@ -320,7 +371,7 @@ class Queue:
         sends to it. To make the same one again changes nothing. Raises ``PatternError``, and ``StoreError``
         (``subscription-differs``).
         """
-        return subscribing.subscribe(
+        return subscription_changes.subscribe(
             self.store, name, None if pattern is None else self._popping.pattern(pattern), lease, max_attempts, start
         )
 
@@ -329,8 +380,8 @@ class Queue:
 
         Done in pages: one that is broken off has dropped the first of them, and can be called again.
         """
-        return subscribing.unsubscribe(self.store, name)
+        return subscription_changes.unsubscribe(self.store, name)
 
     def subscriptions(self) -> list[Subscription]:
         """The durable subscriptions, in the order in which they were made."""
-        return lookup.subscriptions(self.store)
+        return inspect.subscriptions(self.store)

@@ -19,12 +19,11 @@ from typing import Any
 import apsw
 
 from pointsman.store import statements
-from pointsman.store.draft import Draft, check_size
 from pointsman.store.keys import KEPT, Keys
-from pointsman.store.putting import PutSettings, message_row
-from pointsman.store.stored import StoredMessage, as_stored, is_plain, plain_checksum
+from pointsman.store.lease import Taker
+from pointsman.store.message import Draft, StoredMessage, as_stored, check_size, is_plain, plain_checksum
+from pointsman.store.put import PutSettings, message_row
 from pointsman.store.subscriptions import Subscriptions
-from pointsman.store.taking import Taker
 from pointsman.store.transaction import SECOND, Transaction
 from pointsman.store.writer import Writer
 

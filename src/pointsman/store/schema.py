@@ -23,7 +23,68 @@ whole microseconds of the queue's own time (see ``transaction.py``).
 
 from __future__ import annotations
 
-from pointsman.store.wildcard_tables import WILDCARD_CHANGES, WILDCARD_TABLES
+WILDCARD_TABLES = """
+CREATE TABLE wildcard_control (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    version INTEGER NOT NULL,
+    subscriptions INTEGER NOT NULL,
+    last_subscription INTEGER NOT NULL,
+    last_matcher INTEGER NOT NULL,
+    last_pattern INTEGER NOT NULL
+);
+INSERT INTO wildcard_control VALUES (1, 0, 0, 0, 0, 0);
+CREATE TABLE wildcard_subscription (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    owner TEXT NOT NULL,
+    pattern INTEGER,
+    condition TEXT,
+    destinations TEXT NOT NULL,
+    enabled INTEGER NOT NULL,
+    expires REAL,
+    description TEXT,
+    created INTEGER NOT NULL,
+    version INTEGER NOT NULL
+);
+CREATE INDEX wildcard_subscription_by_owner ON wildcard_subscription (owner);
+CREATE INDEX wildcard_subscription_by_version ON wildcard_subscription (version);
+CREATE TABLE wildcard_matcher (
+    id INTEGER PRIMARY KEY,
+    text NOT NULL,
+    key TEXT NOT NULL,
+    kind INTEGER NOT NULL,
+    uses INTEGER NOT NULL,
+    UNIQUE (text, key, kind)
+);
+CREATE TABLE wildcard_pattern (
+    id INTEGER PRIMARY KEY,
+    text TEXT NOT NULL,
+    dialect TEXT NOT NULL,
+    uses INTEGER NOT NULL,
+    UNIQUE (text, dialect)
+);
+CREATE TABLE wildcard_use (
+    matcher INTEGER NOT NULL,
+    gate INTEGER NOT NULL,
+    subscription INTEGER NOT NULL,
+    PRIMARY KEY (matcher, gate, subscription)
+) WITHOUT ROWID;
+CREATE TABLE wildcard_gone (
+    version INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    text TEXT NOT NULL
+);
+"""
+WILDCARD_CHANGES = """
+ALTER TABLE wildcard_control ADD COLUMN gone INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE wildcard_control ADD COLUMN recent TEXT NOT NULL DEFAULT '';
+UPDATE wildcard_control SET gone = (SELECT count(*) FROM wildcard_gone);
+"""
+"""Version 4: how much is in ``wildcard_gone`` is counted, as it must not grow without end, and the last changes stand
+where everybody looks first (see ``subscriptions/noting.py``).
+"""
+
 
 APPLICATION = 0x506F696E
 """Marks an SQLite file as a queue: ``Poin``."""

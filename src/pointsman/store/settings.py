@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pointsman.errors import InputError
-from pointsman.store.draft import check_number
-from pointsman.store.settling import Backoff, Random, check_backoff
+from pointsman.store.message import check_number
+from pointsman.store.settle import Backoff, Random, check_backoff
 
 DEFAULT_BACKOFF = Backoff()
 MEBIBYTE = 1024 * 1024

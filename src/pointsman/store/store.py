@@ -14,24 +14,22 @@ import apsw
 
 from pointsman.errors import PointsmanError, StoreError
 from pointsman.patterns.dialect import Dialect, find_dialect
-from pointsman.store import forking, statements
-from pointsman.store.asking import Interests
-from pointsman.store.bell import Bell, OwnBoard
+from pointsman.store import fork, statements
+from pointsman.store.commit_mark import Mark, MarkFile, mark_path, parse_mark, read_side_file
 from pointsman.store.connection import MEMORY, MOVED, Place, open_connection, prepare, translated
 from pointsman.store.keys import Keys
-from pointsman.store.mark import Mark, MarkFile, mark_path, parse_mark
-from pointsman.store.putting import PutSettings, Putter
+from pointsman.store.lease import Taker
+from pointsman.store.maintenance import Retention
+from pointsman.store.pattern_pop import Interests
+from pointsman.store.put import PutSettings, Putter
 from pointsman.store.quick import Quick
-from pointsman.store.request import Operation, Request, Result
-from pointsman.store.retention import Retention
 from pointsman.store.room import Room
 from pointsman.store.settings import QueueSettings
-from pointsman.store.settling import Settler
-from pointsman.store.side_file import read_side_file
+from pointsman.store.settle import Settler
 from pointsman.store.subscriptions import Subscriptions
-from pointsman.store.taking import Taker
 from pointsman.store.transaction import SECOND, Transaction
-from pointsman.store.writer import Writer
+from pointsman.store.wakeup import Bell, OwnBoard
+from pointsman.store.writer import Operation, Request, Result, Writer
 
 LOG = logging.getLogger("pointsman.store")
 
@@ -60,7 +58,7 @@ class Store:
         if settings.dialect is not None:
             find_dialect(settings.dialect)
         self._open()
-        forking.OPEN.add(self)
+        fork.OPEN.add(self)
 
     def _open(self) -> None:
         settings = self.settings
@@ -216,7 +214,7 @@ class Store:
 
     def close(self) -> None:
         """Closes the file; to close it twice is no mistake."""
-        forking.OPEN.discard(self)
+        fork.OPEN.discard(self)
         if self._closed:
             return
         self._closed = True

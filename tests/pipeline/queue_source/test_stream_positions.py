@@ -224,8 +224,8 @@ def test_nothing_newer_is_taken_than_was_asked_for(queue: Queue) -> None:
 
 def test_a_message_that_came_by_several_routes_is_done_when_all_are(queue: Queue) -> None:
     """Each of its deliveries has a position of its own."""
-    from pointsman.store.draft import Draft
-    from pointsman.store.putting import Target
+    from pointsman.store.message import Draft
+    from pointsman.store.put import Target
 
     def put(transaction: object) -> None:
         putter = queue.store.putter(transaction)  # type: ignore[arg-type]

@@ -20,9 +20,8 @@ from pointsman.errors import StoreError
 from pointsman.routing.breaker import BreakerState
 from pointsman.store import statements
 from pointsman.store.doctor.diagnosing import diagnose
-from pointsman.store.draft import Draft
+from pointsman.store.message import Draft, StoredMessage
 from pointsman.store.queue import Queue
-from pointsman.store.stored import StoredMessage
 
 MESSAGES = 300
 SUFFIXES = ("", "-wal", "-mark")

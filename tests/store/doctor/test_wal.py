@@ -9,10 +9,10 @@ import apsw
 import pytest
 
 from pointsman.errors import StoreError
+from pointsman.store.commit_mark import mark_path
 from pointsman.store.doctor.diagnosing import diagnose
 from pointsman.store.doctor.repairing import repair
 from pointsman.store.doctor.wal import FRAME_HEADER, HEADER, frames, read_log
-from pointsman.store.mark import mark_path
 from pointsman.store.queue import Queue
 from tests.store.doctor.files import PAGE, before_the_end, copy, flip, killed
 

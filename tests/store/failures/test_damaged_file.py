@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pointsman.errors import StoreError
-from pointsman.store.mark import MarkFile, mark_path
+from pointsman.store.commit_mark import MarkFile, mark_path
 from pointsman.store.queue import Queue
 from tests.store.doctor.files import before_the_end
 

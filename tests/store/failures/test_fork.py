@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pointsman.errors import StoreError
-from pointsman.store import forking
+from pointsman.store import fork as forking
 from pointsman.store.doctor.wal import read_log
 from pointsman.store.queue import Queue
 from tests.store.failures.processes import Gate, ended_well, fork, put_many, stored

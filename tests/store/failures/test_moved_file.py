@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from pointsman.errors import StoreError
-from pointsman.store.mark import MarkFile, mark_path, parse_mark
+from pointsman.store.commit_mark import MarkFile, mark_path, parse_mark
 from pointsman.store.queue import Queue
 from tests.store.conftest import Open
 

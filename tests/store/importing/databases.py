@@ -10,10 +10,10 @@ from typing import Any
 
 from litequeue import LiteQueue
 
-from pointsman.store.importing.report import ImportReport
-from pointsman.store.importing.terms import Change
+from pointsman.store.message import StoredMessage
+from pointsman.store.migrate.convert import Change
+from pointsman.store.migrate.run import ImportReport
 from pointsman.store.queue import Queue
-from pointsman.store.stored import StoredMessage
 
 EXAMPLE = Path(__file__).with_name("miniq_example.db")
 """Made by MiniQ itself, before it had priorities."""

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pointsman.store.importing.run import import_database
+from pointsman.store.migrate.run import import_database
 from pointsman.store.queue import Queue
 from tests.store.importing.databases import miniq, traces
 
@@ -15,7 +15,7 @@ ROWS = 20_000
 KILLS = 5
 IMPORT = """
 import sys
-from pointsman.store.importing.run import import_database
+from pointsman.store.migrate.run import import_database
 from pointsman.store.queue import Queue
 
 with Queue(sys.argv[1]) as queue:
@@ -24,7 +24,7 @@ with Queue(sys.argv[1]) as queue:
 
 DYING = """
 import os, sys
-from pointsman.store.importing import run
+from pointsman.store.migrate import run
 from pointsman.store.queue import Queue
 from pointsman.store.store import Store
 

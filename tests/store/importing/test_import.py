@@ -14,10 +14,9 @@ from litequeue import LiteQueue
 
 from pointsman.errors import InputError, StoreError, SubjectError
 from pointsman.patterns import Pattern
-from pointsman.store.importing.kinds import State, Status
-from pointsman.store.importing.report import ImportReport
-from pointsman.store.importing.run import import_database
-from pointsman.store.importing.terms import Change
+from pointsman.store.migrate.convert import Change
+from pointsman.store.migrate.run import ImportReport, import_database
+from pointsman.store.migrate.source import State, Status
 from pointsman.store.queue import Queue
 from tests.store.importing.databases import EARLIER, EXAMPLE, LATER, START, changes, litequeue, miniq, popped, traces
 

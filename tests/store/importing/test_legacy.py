@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from pointsman.errors import PatternError
 from pointsman.patterns import Pattern
-from pointsman.store.importing.legacy import CASE, NO_TOPIC, translate_legacy
-from pointsman.store.importing.usage import Usage, usage
+from pointsman.store.migrate.patterns import CASE, NO_TOPIC, Usage, translate_legacy, usage
 
 PATTERNS = st.text("abA.*%_#é", max_size=8)
 WITH_ZATO = st.text("abA.*%", max_size=8).map(lambda text: text if set(".*") & set(text) else f"{text}*")

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from pointsman.errors import StoreError
-from pointsman.store.importing.opening import opened
-from pointsman.store.importing.source import Source
+from pointsman.store.migrate.source import Source, opened
 from tests.store.importing.databases import EXAMPLE, LATER, litequeue, miniq, traces
 
 KILLED = """

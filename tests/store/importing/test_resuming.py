@@ -14,11 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pointsman.errors import StoreError
-from pointsman.store.importing import run
-from pointsman.store.importing.kinds import Status
-from pointsman.store.importing.run import import_database
-from pointsman.store.importing.source import Source
-from pointsman.store.importing.terms import Change
+from pointsman.store.migrate import run
+from pointsman.store.migrate.convert import Change
+from pointsman.store.migrate.run import import_database
+from pointsman.store.migrate.source import Source, Status
 from pointsman.store.queue import Queue
 from tests.store.importing.databases import changes, miniq
 

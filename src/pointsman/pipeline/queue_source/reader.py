@@ -27,11 +27,11 @@ from pointsman.patterns.pattern import Pattern
 from pointsman.pipeline.queue_source import sql
 from pointsman.pipeline.queue_source.rows import Ask, Converter, Stored, arrow_schema, pages
 from pointsman.pipeline.queue_source.stream import ALL, Stream, bounds, find_subscription
-from pointsman.store import lookup
-from pointsman.store.asking import PRIORITIES
+from pointsman.store import inspect
+from pointsman.store.lease import DAMAGED, MISSING
+from pointsman.store.pattern_pop import PRIORITIES
 from pointsman.store.queue import Queue
 from pointsman.store.subscriptions import MAIN
-from pointsman.store.taking import DAMAGED, MISSING
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,7 +88,7 @@ class QueueReader(DataSourceReader):
             raise StoreError("store-not-opened", "there is no such file", file=options.path)
         with Queue(options.path) as queue:
             if options.subscription is not None:
-                lookup.list_new(queue.store)
+                inspect.list_new(queue.store)
             with queue.store.read() as connection:
                 first, last = next(iter(connection.execute(sql.BOUNDS)))
             after = max(first, options.start or 0) - 1
@@ -148,7 +148,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:
         """From now on, nothing that is put later is read."""
-        self._last = lookup.last_number(self._opened().store)
+        self._last = inspect.last_number(self._opened().store)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """Takes deliveries for the next batch, and returns where it ends.
@@ -308,7 +308,7 @@ def _matcher(pattern: str | None, dialect: Dialect) -> Callable[[bytes | None], 
     @lru_cache(maxsize=100_000)
     def matches(key: bytes | None) -> bool:
         try:
-            return key is None or lookup.matches(wanted, key.decode())
+            return key is None or inspect.matches(wanted, key.decode())
         except UnicodeDecodeError:
             return True
 

@@ -15,9 +15,8 @@ from pointsman.errors import InputError, MessageError, PointsmanError
 from pointsman.message import Message
 from pointsman.patterns.dialect import Dialect
 from pointsman.patterns.subject import Subject
-from pointsman.store import draft as checks
-from pointsman.store.draft import Draft
-from pointsman.store.stored import checksum, stamp, write_envelope
+from pointsman.store import message as checks
+from pointsman.store.message import Draft, checksum, stamp, write_envelope
 
 if TYPE_CHECKING:
     import pyarrow as pa

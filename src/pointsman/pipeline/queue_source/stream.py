@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from pointsman.errors import StoreError
 from pointsman.pipeline.queue_source import sql
 from pointsman.store import statements
-from pointsman.store.settling import Leased
+from pointsman.store.lease import EXPIRED
+from pointsman.store.settle import Leased
 from pointsman.store.store import Store
 from pointsman.store.subscriptions import MAIN
-from pointsman.store.taking import EXPIRED
 from pointsman.store.transaction import SECOND, Connection, Transaction
 
 FIRST = 3_471_292_800 * SECOND

@@ -11,6 +11,7 @@ from pathlib import Path
 import apsw
 
 from pointsman.errors import StoreError
+from pointsman.store.commit_mark import Mark
 from pointsman.store.doctor import questions
 from pointsman.store.doctor.control import Control, check_control, read_control
 from pointsman.store.doctor.faults import Fault, faults_of
@@ -22,8 +23,7 @@ from pointsman.store.doctor.structure import check_header, check_integrity, chec
 from pointsman.store.doctor.tail import check_log, check_mark, read_mark
 from pointsman.store.doctor.texts import check_texts
 from pointsman.store.doctor.wal import Log, read_log
-from pointsman.store.importing.opening import opened
-from pointsman.store.mark import Mark
+from pointsman.store.migrate.source import opened
 
 Progress = Callable[[int, int], None]
 """Is told how many messages of how many were looked at."""

@@ -14,9 +14,9 @@ from pointsman.store.doctor.faults import Fault, Names, faults_of
 from pointsman.store.doctor.finding import Action
 from pointsman.store.doctor.names import read_names
 from pointsman.store.doctor.standing import Delivery, Standing, Survey
+from pointsman.store.lease import DAMAGED, MISSING
 from pointsman.store.queue import Queue
 from pointsman.store.subscriptions import MAIN
-from pointsman.store.taking import DAMAGED, MISSING
 from pointsman.store.transaction import Transaction
 
 REASONS = {

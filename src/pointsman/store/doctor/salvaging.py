@@ -9,15 +9,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pointsman.store import statements
+from pointsman.store.commit_mark import Mark, MarkFile, make_side_file
 from pointsman.store.doctor import questions
 from pointsman.store.doctor.copying import FAILED, Copied, attached, changing, control_of, copy_all
 from pointsman.store.doctor.finding import Action
 from pointsman.store.doctor.mending import mend
 from pointsman.store.doctor.rebuilding import rebuild
 from pointsman.store.doctor.tail import read_mark
-from pointsman.store.mark import Mark, MarkFile
 from pointsman.store.queue import Queue
-from pointsman.store.side_file import make_side_file
 
 
 def salvage(path: Path, code: str) -> list[Action]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pointsman.store.doctor import questions
 from pointsman.store.doctor.control import Control
 from pointsman.store.doctor.reading import Asked, Row, Unreadable, each_row
-from pointsman.store.stored import as_stored
+from pointsman.store.message import as_stored
 
 
 class Known(NamedTuple):

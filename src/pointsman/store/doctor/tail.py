@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pointsman.store.commit_mark import Mark, mark_path, parse_mark, read_side_file
 from pointsman.store.doctor.control import Control
 from pointsman.store.doctor.finding import Findings
 from pointsman.store.doctor.wal import Log
-from pointsman.store.mark import Mark, mark_path, parse_mark
-from pointsman.store.side_file import read_side_file
 
 
 def read_mark(path: Path, findings: Findings | None = None) -> Mark | None:

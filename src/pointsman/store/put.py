@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from pointsman.errors import StoreError
-from pointsman.store import draft as drafts
+from pointsman.store import message as drafts
 from pointsman.store import statements
-from pointsman.store.draft import Draft, DuplicateId, PutId
 from pointsman.store.keys import Keys
-from pointsman.store.stored import checksum, stamp
+from pointsman.store.message import Draft, DuplicateId, PutId, checksum, stamp
 from pointsman.store.subscriptions import MAIN, Subscriptions
 from pointsman.store.transaction import Transaction
 

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from pointsman.errors import InputError, PatternError
 from pointsman.patterns.dialect import check_wildcards
 from pointsman.patterns.pattern import Pattern
-from pointsman.store import lookup
-from pointsman.store.asking import Interest
-from pointsman.store.draft import check_number, microseconds
-from pointsman.store.settling import Receipt
+from pointsman.store import inspect
+from pointsman.store.lease import Taken, messages_of
+from pointsman.store.message import StoredMessage, check_number, microseconds
+from pointsman.store.pattern_pop import Interest
+from pointsman.store.settle import Receipt
 from pointsman.store.store import Store
-from pointsman.store.stored import StoredMessage
 from pointsman.store.subscriptions import MAIN
-from pointsman.store.taking import Taken, messages_of
 from pointsman.store.transaction import SECOND, Transaction
 
 Asked = str | Sequence[str] | Pattern | None
@@ -120,7 +119,7 @@ class Popping:
         length = self._lease(number, lease)
         if pattern is None:
             return store.taker.first(transaction, number, count, length)
-        return lookup.take_by_pattern(store, transaction, pattern, interest, count, length)
+        return inspect.take_by_pattern(store, transaction, pattern, interest, count, length)
 
     def _lease(self, subscription: int, lease: float | None) -> int:
         if lease is not None:

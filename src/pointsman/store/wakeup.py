@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Protocol
 
 from pointsman.errors import StoreError
+from pointsman.store.commit_mark import take_after
 from pointsman.store.connection import MOVED
-from pointsman.store.side_file import take_after
 
 LONGEST = 1.0
 """Seconds that one wait takes at most."""

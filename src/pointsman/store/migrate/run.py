@@ -1,23 +1,122 @@
-"""The import: chunk by chunk, each in one transaction together with how far it got."""
+"""What an import did, counted as it goes."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from pointsman.errors import StoreError
-from pointsman.store.importing import statements
-from pointsman.store.importing.kinds import AUTO, Status
-from pointsman.store.importing.opening import opened
-from pointsman.store.importing.report import ImportReport, Tally, changed_of
-from pointsman.store.importing.source import Source, SourceRow, fingerprint_with
-from pointsman.store.importing.storing import Storing
-from pointsman.store.importing.terms import Terms
+from pointsman.store.migrate import statements
+from pointsman.store.migrate.convert import Change, Storing, Terms
+from pointsman.store.migrate.source import AUTO, Source, SourceRow, State, Status, fingerprint_with, opened
 from pointsman.store.queue import Queue
 from pointsman.store.store import Store
 from pointsman.store.transaction import Transaction
+
+SAMPLES = 5
+"""How many values of each change are named."""
+
+
+class Tally:
+    """Counts of what was taken over, which are stored with it, so that those of an import that was killed go on."""
+
+    def __init__(self) -> None:
+        self.statuses: Counter[Status] = Counter()
+        self.states: Counter[State] = Counter()
+        self.changes: Counter[Change] = Counter()
+        self.samples: dict[Change, list[str]] = {}
+
+    @property
+    def total(self) -> int:
+        """How many messages were taken over."""
+        return self.states.total()
+
+    def add(self, status: Status, state: State, changes: tuple[tuple[Change, str], ...]) -> None:
+        """Counts one message."""
+        self.statuses[status] += 1
+        self.states[state] += 1
+        for change, value in changes:
+            self.changes[change] += 1
+            samples = self.samples.setdefault(change, [])
+            if len(samples) < SAMPLES and value not in samples:
+                samples.append(value)
+
+    def as_text(self) -> str:
+        """The counts as text, which ``from_text`` reads."""
+        changes = {change.name: [count, self.samples[change]] for change, count in self.changes.items()}
+        return json.dumps({"statuses": self.statuses, "states": self.states, "changes": changes})
+
+    @classmethod
+    def from_text(cls, text: str) -> Tally:
+        """The counts that ``as_text`` wrote."""
+        data = json.loads(text)
+        tally = cls()
+        tally.statuses.update({Status(name): count for name, count in data["statuses"].items()})
+        tally.states.update({State(name): count for name, count in data["states"].items()})
+        for name, (count, samples) in data["changes"].items():
+            tally.changes[Change[name]] = count
+            tally.samples[Change[name]] = samples
+        return tally
+
+
+class Changed(NamedTuple):
+    """Messages that were not taken over as they were."""
+
+    change: Change
+    messages: int
+    samples: tuple[str, ...]
+    """The first values that were changed."""
+
+    def as_dict(self) -> dict[str, object]:
+        """For ``--json``."""
+        code = self.change.name.lower()
+        return {"code": code, "what": self.change.value, "messages": self.messages, "samples": list(self.samples)}
+
+
+class ImportReport(NamedTuple):
+    """What an import did, with all that earlier runs of it did."""
+
+    source: str
+    kind: str
+    table: str
+    rows: int
+    """Messages in the source."""
+    already: int
+    """Taken over by earlier runs."""
+    read: int
+    """Taken over by this run."""
+    statuses: dict[Status, int]
+    """What they were in the source."""
+    states: dict[State, int]
+    """What they are now."""
+    changed: tuple[Changed, ...]
+    adds_up: bool
+    """Whether the source, counted by SQLite, has as many messages of each status as were taken over."""
+
+    def as_dict(self) -> dict[str, object]:
+        """For ``--json``."""
+        return {
+            **self._asdict(),
+            "statuses": {status.value: count for status, count in self.statuses.items()},
+            "states": {state.value: count for state, count in self.states.items()},
+            "changed": [each.as_dict() for each in self.changed],
+        }
+
+
+def changed_of(tally: Tally) -> tuple[Changed, ...]:
+    """The changes that were counted, in the order in which they are declared."""
+    return tuple(
+        Changed(change, tally.changes[change], tuple(tally.samples[change]))
+        for change in Change
+        if tally.changes[change]
+    )
+
+
+# -- the import: chunk by chunk, each in one transaction together with how far it got
+
 
 CHUNK = 1000
 """Messages that share a transaction, at most."""

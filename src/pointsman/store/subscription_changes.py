@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from pointsman.errors import InputError, StoreError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import statements
-from pointsman.store.draft import check_number, microseconds
-from pointsman.store.settling import cut
+from pointsman.store.maintenance import check_start, replay
+from pointsman.store.message import check_number, microseconds
+from pointsman.store.settle import cut
 from pointsman.store.subscriptions import Subscription, add_subscription
 from pointsman.store.transaction import Transaction
-from pointsman.store.upkeep import check_start, replay
 
 if TYPE_CHECKING:
     from pointsman.store.store import Store

@@ -8,8 +8,8 @@ from typing import Any
 
 from pointsman.errors import StoreError
 from pointsman.store import statements
-from pointsman.store.settling import Leased, Settler
-from pointsman.store.stored import StoredMessage, Tail, all_stored, are_plain, as_stored
+from pointsman.store.message import StoredMessage, Tail, all_stored, are_plain, as_stored
+from pointsman.store.settle import Leased, Settler
 from pointsman.store.transaction import Transaction
 
 Row = tuple[Any, ...]

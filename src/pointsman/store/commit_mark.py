@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import os
 import stat
+import struct
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from pointsman.errors import StoreError
 
@@ -74,3 +77,75 @@ def take_after(made: int | Path, like: os.stat_result, *, execute: bool = False)
     os.chmod(made, mode | (mode & 0o444) >> 2 if execute else mode)  # noqa: PTH101, as it may be a descriptor
     if os.geteuid() == 0:
         os.chown(made, like.st_uid, like.st_gid)
+
+
+# -- the high-water mark: a small file beside the database that says how much was committed
+
+
+FORMAT = struct.Struct("<qqq")
+"""The two numbers of the mark, and both together with the pattern below: a change of any one bit is noticed."""
+PATTERN = 0x706F696E74736D61
+WAITING = 24
+"""Where it is said who waits."""
+SIZE = 32
+
+
+class Mark(NamedTuple):
+    """How many transactions were committed, and the number of the last message."""
+
+    commits: int
+    sequence: int
+
+
+class MarkFile:
+    """The file of the mark, open; thread-safe. Raises OSError, and ``StoreError`` (``side-file-refused``)."""
+
+    def __init__(self, database: str | Path) -> None:
+        self._descriptor = open_side_file(mark_path(database), database)
+        try:
+            size = os.fstat(self._descriptor).st_size
+            if size < SIZE:
+                # Written, so that there is room for it on the disk whatever comes.
+                os.pwrite(self._descriptor, bytes(SIZE - size), size)
+        except BaseException:
+            self.close()
+            raise
+
+    def read(self) -> Mark | None:
+        """The mark; None if the file is new, or torn, which says nothing."""
+        return parse_mark(os.pread(self._descriptor, SIZE, 0))
+
+    def write(self, commits: int, sequence: int) -> None:
+        """Puts a new mark in the place of the old one; never fails, as it tells of what is committed already."""
+        try:  # noqa: SIM105, as this is done after each commit, and suppress takes as long again
+            os.pwrite(self._descriptor, FORMAT.pack(commits, sequence, commits ^ sequence ^ PATTERN), 0)
+        except OSError:
+            # It is behind then, which is no harm.
+            pass
+
+    @property
+    def waiting(self) -> bytes:
+        """Other bytes whenever somebody has begun to wait."""
+        return os.pread(self._descriptor, SIZE - WAITING, WAITING)
+
+    def announce(self) -> None:
+        """Somebody has begun to wait."""
+        with suppress(OSError):
+            os.pwrite(self._descriptor, os.urandom(SIZE - WAITING), WAITING)
+
+    def close(self) -> None:
+        """Closes the file."""
+        os.close(self._descriptor)
+
+
+def mark_path(database: str | Path) -> Path:
+    """Where the mark of a database is."""
+    return Path(f"{database}-mark")
+
+
+def parse_mark(data: bytes) -> Mark | None:
+    """The mark that these bytes are; None if they are none."""
+    if len(data) < FORMAT.size:
+        return None
+    commits, sequence, both = FORMAT.unpack_from(data)
+    return Mark(commits, sequence) if both == commits ^ sequence ^ PATTERN else None

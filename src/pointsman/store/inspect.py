@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 from pointsman.errors import StoreError, SubjectError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import statements
-from pointsman.store.asking import PRIORITIES, Interest
-from pointsman.store.draft import LONGEST_ID, check_number
-from pointsman.store.settling import cut
-from pointsman.store.stored import DeadLetter, Sizes, StoredMessage, as_stored
+from pointsman.store.lease import Taken
+from pointsman.store.message import LONGEST_ID, DeadLetter, Sizes, StoredMessage, as_stored, check_number
+from pointsman.store.pattern_pop import PRIORITIES, Interest
+from pointsman.store.settle import cut
 from pointsman.store.subscriptions import MAIN, Subscription, Subscriptions
-from pointsman.store.taking import Taken
 from pointsman.store.transaction import SECOND, Connection, Transaction
 
 if TYPE_CHECKING:

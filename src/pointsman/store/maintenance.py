@@ -1,4 +1,8 @@
-"""Upkeep of the queue: what is done to many messages, a page in each transaction, so that nobody waits for long."""
+"""What is kept of messages that are done, and for how long: pruning in small steps, by whoever uses the queue.
+
+A step looks at one page of what is done, in one transaction. Keys that no message has any more go after as many
+messages were pruned as are left, for to find them all messages have to be looked at, a page in each step.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,106 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pointsman.patterns.pattern import Pattern
-from pointsman.store import lookup, statements
-from pointsman.store.draft import check_number
-from pointsman.store.putting import Target, address, addressed
-from pointsman.store.retention import KeySweep, delete
-from pointsman.store.settling import Leased
+from pointsman.store import inspect, statements
+from pointsman.store.message import check_number
+from pointsman.store.put import Target, address, addressed
+from pointsman.store.settle import Leased
 from pointsman.store.subscriptions import MAIN
 from pointsman.store.transaction import SECOND, Transaction
 
 if TYPE_CHECKING:
     from pointsman.store.store import Store
+
+
+PRUNED_PAGE = 500
+"""Messages, or keys, that one step looks at."""
+PAUSE = 60 * SECOND
+"""Microseconds from when nothing was left to prune until it is looked again."""
+
+
+class Retention:
+    """Prunes what was done longer ago than ``age`` microseconds; nothing if that is None. For who leads the writer."""
+
+    def __init__(self, age: int | None, dedupe: int, clock: Callable[[], float]) -> None:
+        self._age = age
+        self._dedupe = dedupe
+        self._clock = clock
+        self._next = 0
+        self._after = 0
+        self._pruned = 0
+        self._sweep: KeySweep | None = None
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there may be something to do; may be asked at any time."""
+        return self._age is not None and self._clock() * SECOND >= self._next
+
+    def step(self, transaction: Transaction) -> None:
+        """Does a page of what is due, if anything is."""
+        if self._age is None or not self.is_due:
+            return
+        if self._sweep is not None:
+            if self._sweep.step(transaction):
+                self._sweep = None
+            return
+        page = list(transaction.rows(statements.FINISHED_AFTER, (self._after, PRUNED_PAGE)))
+        old = [(sequence,) for sequence, time in page if time <= transaction.now - self._age]
+        delete(transaction, old, self._dedupe)
+        self._pruned += len(old)
+        # What is done is so about in the order of putting: behind a page of which nothing is old there is little.
+        if len(page) == PRUNED_PAGE and old:
+            self._after = page[-1][0]
+            return
+        transaction.execute(statements.SEEN_FORGET, (transaction.now - self._dedupe,))
+        self._after, self._next = 0, int(self._clock() * SECOND) + PAUSE
+        first = transaction.first(statements.MESSAGE_FIRST)[0]
+        if self._pruned and self._pruned >= (0 if first is None else transaction.sequence - first + 1):
+            self._pruned, self._next = 0, 0
+            self._sweep = KeySweep()
+
+
+class KeySweep:
+    """Deletes the keys that no message has, in steps between which others may put and prune."""
+
+    def __init__(self) -> None:
+        self._used: set[int] = set()
+        self._message = 0
+        self._key = 0
+        self._last: int | None = None
+
+    def step(self, transaction: Transaction) -> bool:
+        """Looks at a page of messages, or of keys when it has seen all messages; whether that was all."""
+        if self._last is None:
+            # Keys that are made from now on are not looked at.
+            self._last = transaction.first(statements.KEY_LAST)[0] or 0
+        rows = list(transaction.rows(statements.MESSAGE_KEYS, (self._message, PRUNED_PAGE)))
+        self._used.update(key for _, key in rows)
+        if rows:
+            self._message = rows[-1][0]
+        if len(rows) == PRUNED_PAGE:
+            return False
+        after = transaction.rows(statements.KEYS_AFTER, (self._key, PRUNED_PAGE))
+        keys = [row[0] for row in after if row[0] <= self._last]
+        unused = [(key,) for key in keys if key not in self._used]
+        if unused:
+            transaction.executemany(statements.KEY_DELETE, unused)
+            # Whoever remembers the number of a key reads it anew.
+            transaction.keys += 1
+        if keys:
+            self._key = keys[-1]
+        return len(keys) < PRUNED_PAGE
+
+
+def delete(transaction: Transaction, rows: list[tuple[int]], dedupe: int) -> None:
+    """Deletes messages that are done; their ids are known for as long as they are to be."""
+    noticed = transaction.now - dedupe
+    transaction.executemany(statements.SEEN_ADD, ((row[0], noticed) for row in rows))
+    for statement in (statements.MESSAGE_DELETE, statements.FINISHED_DELETE, statements.ADDRESSED_DELETE):
+        transaction.executemany(statement, rows)
+
+
+# -- upkeep of the queue: what is done to many messages, a page in each transaction, so that nobody waits for long
+
 
 PAGE = 1000
 Progress = Callable[[int], None]
@@ -47,7 +141,7 @@ def requeue(store: Store, ids: Iterable[str] | None, subscription: str | None, p
 
 
 def _requeue_one(store: Store, transaction: Transaction, id: str, number: int | None) -> int:
-    sequence = lookup.sequence_of(store, transaction, id)
+    sequence = inspect.sequence_of(store, transaction, id)
     if sequence is None:
         return 0
     dead = [row for row in transaction.rows(statements.DEAD_OF, (sequence,)) if number in (None, row[0])]
@@ -65,8 +159,8 @@ def retry(store: Store, id: str) -> bool:
     """Makes a message ready again at once."""
 
     def operation(transaction: Transaction) -> bool:
-        sequence = lookup.sequence_of(store, transaction, id)
-        message = None if sequence is None else lookup.read_message(store, transaction, sequence)
+        sequence = inspect.sequence_of(store, transaction, id)
+        message = None if sequence is None else inspect.read_message(store, transaction, sequence)
         if sequence is None or message is None:
             return False
         moved = _requeue_one(store, transaction, id, None)
@@ -195,11 +289,11 @@ def _replay_page(
     for sequence, key, priority, text in rows:
         known = addressed(transaction, sequence, store.settings.main)
         chosen = [each for each in known if each.subscription == subscription]
-        if not chosen and (subscription == MAIN or (pattern is not None and lookup.matches(pattern, text))):
+        if not chosen and (subscription == MAIN or (pattern is not None and inspect.matches(pattern, text))):
             # It did not go there before.
             chosen = [Target(subscription)]
             address(transaction, sequence, [*known, *chosen])
-        if not chosen or subscription in lookup.holders(transaction, sequence, priority):
+        if not chosen or subscription in inspect.holders(transaction, sequence, priority):
             continue
         for each in chosen:
             _bring_back(store, transaction, each, sequence, priority, key)
