@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +16,8 @@ from typing import TextIO
 
 from pointsman.errors import PointsmanError
 
+SHOWN = 1 << 14
+"""Bytes of the log that are shown if Spark does not start."""
 _own: TextIO | None = None
 
 
@@ -57,8 +58,8 @@ def spark_log(path: Path | None = None) -> Iterator[None]:
         if has_java_ended:
             error.problem += f" What Spark printed is in {name}"
         elif error.code == "spark-failed":
-            with Path(name).open(encoding="utf-8", errors="replace") as said:
-                shutil.copyfileobj(said, _own)
+            with Path(name).open("rb") as said:
+                _own.write(said.read(SHOWN).decode(errors="replace"))
         raise
     finally:
         logging.getLogger("pointsman").removeHandler(warnings)

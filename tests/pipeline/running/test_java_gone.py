@@ -21,8 +21,8 @@ from pointsman.cli.spark_log import spark_log
 from pointsman.errors import InputError
 
 def talk():
-    pages = "There was an exception while executing the Python Proxy " * 20_000
-    while True:
+    pages = "There was an exception while executing the Python Proxy " * 2_000
+    for _ in range(100):
         print(pages, file=sys.stderr)
         logging.error(pages)
 
