@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import settings
 
 from pointsman import Broker
-from pointsman.broker.received import Nack, Received, Reject
+from pointsman.broker.deliver import Nack, Received, Reject
 from pointsman.errors import PointsmanError
 from pointsman.table.decision import Decision
 from pointsman.testing import Clock

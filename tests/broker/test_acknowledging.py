@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pointsman.broker.received import Nack, Received
+from pointsman.broker.deliver import Nack, Received
 from pointsman.testing import MemoryBroker
 from tests.broker.running import in_loop
 

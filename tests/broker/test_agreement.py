@@ -9,8 +9,8 @@ from collections import deque
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pointsman.broker.following import commands_of
-from pointsman.broker.publishing import MOST_FOLLOWING
+from pointsman.broker.derived import commands_of
+from pointsman.broker.publish import MOST_FOLLOWING
 from pointsman.broker.state import StoredState, write_changes
 from pointsman.errors import AccessError, RoutingError, SubjectError
 from pointsman.message import Message

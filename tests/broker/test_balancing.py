@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pointsman import Broker, RoutingTable
-from pointsman.broker.received import Nack, Received, Reject
+from pointsman.broker.deliver import Nack, Received, Reject
 from pointsman.broker.state import StoredState
 from pointsman.routing.balance import BalanceState
 from pointsman.table.state import Key

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pointsman import Broker, RoutingTable
-from pointsman.broker.received import Nack, Received
+from pointsman.broker.deliver import Nack, Received
 from pointsman.broker.state import StoredState
 from pointsman.routing.breaker import BreakerState
 from pointsman.store.settle import Backoff

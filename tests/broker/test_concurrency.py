@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pointsman.broker.received import Received
+from pointsman.broker.deliver import Received
 from pointsman.testing import MemoryBroker
 from tests.broker.running import in_loop, until
 

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from pointsman import Broker, RoutingTable
-from pointsman.broker.received import Received
+from pointsman.broker.deliver import Received
 from pointsman.errors import InputError, NamingError, PatternError
 from pointsman.testing import MemoryBroker
 from tests.broker.running import in_loop, until

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pointsman import Broker, RoutingTable
-from pointsman.broker.received import Nack, Received
+from pointsman.broker.deliver import Nack, Received
 from pointsman.errors import InputError, PatternError, StoreError
 from pointsman.testing import MemoryBroker
 from tests.broker.running import in_loop, until

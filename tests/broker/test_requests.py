@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pointsman import Broker, RoutingTable
-from pointsman.broker.received import Received
+from pointsman.broker.deliver import Received
 from pointsman.errors import AccessError, RoutingError
 from pointsman.testing import MemoryBroker
 from tests.broker.running import in_loop, until

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from pointsman import RoutingTable
-from pointsman.broker.received import Nack, Received, Reject
+from pointsman.broker.deliver import Nack, Received, Reject
 from pointsman.errors import StoreError
 from pointsman.store.settle import Backoff
 from pointsman.testing import MemoryBroker

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pointsman import Broker, RoutingTable
-from pointsman.broker.received import Received
+from pointsman.broker.deliver import Received
 from pointsman.broker.state import StoredState
 from pointsman.errors import RoutingError
 from pointsman.routing.saga.definition import SagaState

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pointsman import Broker, Queue
-from pointsman.broker.received import Received
+from pointsman.broker.deliver import Received
 from pointsman.testing import MemoryBroker
 from tests.broker.running import in_loop, until
 

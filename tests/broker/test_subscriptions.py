@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from pointsman import Broker, Queue
-from pointsman.broker.received import Received
+from pointsman.broker.deliver import Received
 from pointsman.errors import InputError, PatternError, StoreError
 from pointsman.testing import MemoryBroker
 from tests.broker.running import in_loop, until

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pointsman import Broker, RoutingTable
-from pointsman.broker.received import Nack, Received
+from pointsman.broker.deliver import Nack, Received
 from pointsman.errors import StoreError
 from pointsman.store.settle import Backoff
 from pointsman.testing import Clock, MemoryBroker

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from pointsman import Broker, RoutingTable
-from pointsman.broker.destinations.http_headers import LONGEST_LIST, headers_of
-from pointsman.broker.destinations.interface import Delivered
 from pointsman.conditions import Matcher
+from pointsman.destinations.base import Delivered
+from pointsman.destinations.http import LONGEST_LIST, headers_of
 from pointsman.errors import AccessError, InputError, StoreError
 from pointsman.message import Message
 from pointsman.patterns.pattern import Pattern

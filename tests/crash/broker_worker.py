@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pointsman.broker.broker import Broker
-from pointsman.broker.received import Nack, Received
+from pointsman.broker.deliver import Nack, Received
 from pointsman.store.settle import Backoff
 from tests.crash.broker_story import ANSWERS, FILE, HANDLERS, RESULTS, TABLE, kind_of, subject_of, supply_answer
 from tests.crash.journal import Journal, end_with_parent, read_journal

@@ -7,8 +7,8 @@ from typing import get_args
 
 import pytest
 
-from pointsman.broker.destinations.make import make_sink
 from pointsman.demo import ENVIRONMENT, TABLE
+from pointsman.destinations.registry import make_sink
 from pointsman.table.check import check_file
 from pointsman.table.loading.schema import BalanceName, StrategyName
 from pointsman.table.routing_table import RoutingTable

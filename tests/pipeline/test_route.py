@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from pointsman.broker.received import Received
+from pointsman.broker.deliver import Received
 from pointsman.errors import InputError
 from pointsman.message import Message
 from pointsman.pipeline import Routed, route

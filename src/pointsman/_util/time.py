@@ -22,7 +22,7 @@ def parse_duration(text: str) -> float:
     return float(found[1]) * UNITS[found[2]]
 
 
-# -- rfc 3339 timestamps, as messages and cloudevents write them
+# -- RFC 3339 timestamps, as messages and CloudEvents write them
 
 
 _RFC3339 = re.compile(

@@ -202,7 +202,7 @@ def _kind(value: object) -> str:
     return "nothing" if value is None else f"of the type {type(value).__name__}"
 
 
-# -- rules as zato writes them: one ``pub=…`` or ``sub=…`` on each line
+# -- rules as Zato writes them: one ``pub=…`` or ``sub=…`` on each line
 
 
 BLANKS = " \t\r"

@@ -10,14 +10,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from pointsman.broker.consumer import Handler, as_act
-from pointsman.broker.making import Body, check_handler, make_message, read_table
+from pointsman.broker.deliver import Handler, as_act
+from pointsman.broker.handlers import Registration, Registrations
+from pointsman.broker.iterator import BrokerSubscription
 from pointsman.broker.outbox import BrokerOutbox
-from pointsman.broker.publishing import REPLY_TO, TEMPORARY, Order, Published
-from pointsman.broker.registration import Registration, Registrations
+from pointsman.broker.publish import (
+    REPLY_TO,
+    TEMPORARY,
+    Body,
+    Order,
+    Published,
+    check_handler,
+    make_message,
+    read_table,
+)
 from pointsman.broker.runtime import Runtime
 from pointsman.broker.sinks import Sinks
-from pointsman.broker.subscription import BrokerSubscription
 from pointsman.broker.subscriptions import BrokerSubscriptions
 from pointsman.errors import InputError, StoreError
 from pointsman.message import Message

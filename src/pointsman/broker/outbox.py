@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pointsman.broker.publishing import Order, Published, Publisher
+from pointsman.broker.publish import Order, Published, Publisher
 from pointsman.message import Message
 from pointsman.store.outbox import Outbox
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from pointsman.broker.identity import derived_id
-from pointsman.broker.publishing import DESTINATION, Order, Publisher, route_of, via
+from pointsman.broker.derived import derived_id
+from pointsman.broker.publish import DESTINATION, Order, Publisher, route_of, via
 from pointsman.broker.state import StoredState, write_changes
 from pointsman.errors import PointsmanError
 from pointsman.message import Message

@@ -7,14 +7,14 @@ import contextlib
 from collections.abc import Callable
 
 from pointsman.broker.committer import Committer
-from pointsman.broker.consumer import Consumer
-from pointsman.broker.dispatching import Dispatcher
+from pointsman.broker.deliver import Consumer
+from pointsman.broker.dispatch import Dispatcher
+from pointsman.broker.handlers import Registration
+from pointsman.broker.iterator import BrokerSubscription, Close
 from pointsman.broker.outcomes import Outcomes
-from pointsman.broker.publishing import INBOX, Publisher
-from pointsman.broker.registration import Registration
-from pointsman.broker.requesting import Inbox, abandoned, name_of
+from pointsman.broker.publish import INBOX, Publisher
+from pointsman.broker.replies import Inbox, abandoned, name_of
 from pointsman.broker.sinks import Sinks
-from pointsman.broker.subscription import BrokerSubscription, Close
 from pointsman.broker.timers import expire
 from pointsman.errors import StoreError
 from pointsman.store import subscription_changes

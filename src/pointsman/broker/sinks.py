@@ -6,9 +6,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from pointsman.broker.consumer import Act
-from pointsman.broker.received import Received
-from pointsman.broker.registration import Registration
+from pointsman.broker.deliver import Act, Received
+from pointsman.broker.handlers import Registration
 from pointsman.table.loading.compile import Destination
 from pointsman.table.routing_table import RoutingTable
 
@@ -20,7 +19,7 @@ class Sinks:
     """
 
     def __init__(self, table: RoutingTable, folder: Path, publish: Callable[[Any], Awaitable[Any]]) -> None:
-        from pointsman.broker.destinations import read_options
+        from pointsman.destinations import read_options
 
         self._destinations = []
         for each in table.destinations.values():
@@ -47,7 +46,7 @@ class Sinks:
             await self._open.pop().close()
 
     async def _make(self, destination: Destination, options: Any) -> Registration:
-        from pointsman.broker.destinations import make_sink
+        from pointsman.destinations import make_sink
 
         concurrency = int(getattr(options, "concurrency", 1))
         if destination.type == "subject":
@@ -60,7 +59,7 @@ class Sinks:
         return Registration("", act, None, destination.name, concurrency)
 
     def _republishing(self, destination: Destination, options: Any) -> Act:
-        from pointsman.broker.destinations import republished
+        from pointsman.destinations import republished
 
         async def act(received: Received) -> None:
             await self._publish(republished(_delivered(destination, received), options))
@@ -76,7 +75,7 @@ def _delivering(destination: Destination, sink: Any) -> Act:
 
 
 def _delivered(destination: Destination, received: Received) -> Any:
-    from pointsman.broker.destinations import Delivered
+    from pointsman.destinations import Delivered
 
     attempt = received.attempt
     whose = (attempt.owner, attempt.subscriptions)

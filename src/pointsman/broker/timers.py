@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from pointsman.broker.publishing import Publisher
+from pointsman.broker.publish import Publisher
 from pointsman.broker.state import LATE, REPLY, due_of, read_value, write_changes
 from pointsman.errors import PointsmanError
 from pointsman.routing.gather import GatherState

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import typer
 
 from pointsman.broker.broker import Broker
-from pointsman.broker.publishing import DESTINATION, Published
+from pointsman.broker.publish import DESTINATION, Published
 from pointsman.errors import InputError, PointsmanError
 from pointsman.store.message import Sizes
 from pointsman.table.tools.messages_file import Line, read_messages

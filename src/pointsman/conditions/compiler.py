@@ -86,7 +86,7 @@ OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
 """What each operator asks of two values of one kind; texts are ordered by their code points."""
 
 
-# -- the body of a message as json, for predicates: parsed within limits, walked by paths
+# -- the body of a message as JSON, for predicates: parsed within limits, walked by paths
 
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
@@ -168,7 +168,9 @@ _decoder = msgspec.json.Decoder()
 _slow_decoder = json.JSONDecoder(parse_constant=_reject_constant, parse_int=_whole_number)
 
 
-# -- patterns of like: ``_`` is any one character, ``%`` any number of them; a character is a unicode code point
+# -- patterns of LIKE: ``_`` is any one character, ``%`` any number of them; a character is a Unicode code point
+#
+# No pattern can make the work grow beyond pattern times text over 64.
 
 
 ESCAPE = "\\"
@@ -282,7 +284,9 @@ def _with_any_one(signs: list[str | None]) -> Callable[[str], bool]:
     return fits
 
 
-# -- a tree of nodes as nested python closures
+# -- A tree of nodes as nested Python closures
+#
+# A closure takes the message and a list that holds the parsed body once something has asked for it.
 
 
 Memory = list[Any]

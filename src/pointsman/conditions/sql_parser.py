@@ -316,6 +316,9 @@ def _no_functions(text: str, token: Token) -> PredicateError:
 
 
 # -- the first look at the text of a predicate: its tokens, held to the limits and to the list of what is allowed
+#
+# What is not allowed is found here, where its column is known. Fields are read here as well and handed on as one name
+# each, so that the parser neither sees paths nor takes a name in one for a keyword.
 
 
 MAX_LENGTH = 10_000

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from pointsman.broker.destinations.options import PathText
+from pointsman.destinations.base import PathText
 from pointsman.errors import InputError, TableError
 from pointsman.pipeline.destinations.choice import COMMANDS, Destinations
 from pointsman.pipeline.destinations.place import Sink

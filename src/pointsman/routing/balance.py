@@ -83,6 +83,15 @@ def _flight(data: object, where: str) -> tuple[str, int]:
 
 
 # -- the sticky choice: rendezvous hashing, so that every runtime that can hash makes the same one
+#
+# For each destination the score is the BLAKE2b hash, of 8 bytes, without key, salt or personalisation, over
+#
+#     the length of the destination's name in UTF-8 bytes, as 4 bytes, big-endian
+#     the destination's name in UTF-8
+#     the key in UTF-8
+#
+# read as an unsigned number, big-endian. The highest score is chosen; of equal ones, the name whose UTF-8 bytes come
+# first. The order of the destinations and their weights make no difference.
 
 
 def stick(names: Iterable[str], key: str) -> str:

@@ -145,6 +145,14 @@ def _answer(data: object, where: str) -> tuple[str, object]:
 
 
 # -- what is made of the answers to a scattered request
+#
+#     collect    the answers in a list, in the order of their arrival
+#     first      the answer that came first
+#     min, max   the answer with the smallest or largest number; of equal ones, the one that came first
+#     count      how many have answered
+#     callable   what it gives for a dict of target and answer, in the order of their arrival
+#
+# An answer whose number is missing or is none (a text, a truth value, NaN) takes no part in ``min`` and ``max``.
 
 
 NAMES = ("collect", "first", "min", "max", "count")

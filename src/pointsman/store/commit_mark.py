@@ -1,6 +1,14 @@
-"""Files beside a database: made with its mode and owner, and never reached through a link.
+"""The high-water mark: a small file beside the database that says how much was committed.
 
-A name that everybody can predict may be taken by somebody else: a link there would have another file overwritten.
+A flipped bit in SQLite's write-ahead log makes SQLite forget, without a word, every transaction after it. The mark is
+written after each commit, so that more in the mark than in the database means that something was lost. It is not synced
+by itself: after a loss of power it can be behind, never ahead.
+
+The same file tells those who commit that somebody has begun to wait (see ``wakeup.py``). It is read and written, never
+mapped into memory: whoever cuts off a file that is mapped ends every process that has it so.
+
+Files beside a database are made with its mode and owner, and never reached through a link: a name that everybody can
+predict may be taken by somebody else, and a link there would have another file overwritten.
 """
 
 from __future__ import annotations
@@ -79,7 +87,7 @@ def take_after(made: int | Path, like: os.stat_result, *, execute: bool = False)
         os.chown(made, like.st_uid, like.st_gid)
 
 
-# -- the high-water mark: a small file beside the database that says how much was committed
+# -- the mark
 
 
 FORMAT = struct.Struct("<qqq")

@@ -1,8 +1,4 @@
-"""What is kept of messages that are done, and for how long: pruning in small steps, by whoever uses the queue.
-
-A step looks at one page of what is done, in one transaction. Keys that no message has any more go after as many
-messages were pruned as are left, for to find them all messages have to be looked at, a page in each step.
-"""
+"""Maintenance: pruning of finished messages in small steps, and what is done to many messages, page by page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A message as the queue stores it, and the checksum that tells whether it is still what was put."""
+"""A message as the queue stores it, with its checksum, and a draft of one: checked before anything is stored."""
 
 from __future__ import annotations
 

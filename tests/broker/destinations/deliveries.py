@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from pointsman.broker.destinations import Delivered, DeliveryFailed, Sink
+from pointsman.destinations import Delivered, DeliveryFailed, Sink
 from pointsman.message import Message
 
 

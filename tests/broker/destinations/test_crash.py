@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pointsman.broker.destinations import make_sink
+from pointsman.destinations import make_sink
 from pointsman.store.queue import Queue
 from tests.broker.destinations.deliveries import deliver, delivery
 
@@ -17,7 +17,7 @@ LARGE = 1 << 20
 PROGRAM = """
 import asyncio, sys
 from pathlib import Path
-from pointsman.broker.destinations import make_sink
+from pointsman.destinations import make_sink
 from tests.broker.destinations.deliveries import delivery
 
 async def run(sink, large):

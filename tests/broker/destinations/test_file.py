@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from pointsman.broker.destinations import file
-from pointsman.broker.destinations.file import FileSink
+from pointsman.destinations import file
+from pointsman.destinations.file import FileSink
 from pointsman.message import Message
 from tests.broker.destinations.deliveries import deliver, delivery
 from tests.message.strategies import messages

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pointsman.broker.destinations import DeliveryFailed
-from pointsman.broker.destinations.folder import FolderSink, file_name
+from pointsman.destinations import DeliveryFailed
+from pointsman.destinations.folder import FolderSink, file_name
 from tests.broker.destinations.deliveries import deliver, delivery
 
 ids = st.one_of(

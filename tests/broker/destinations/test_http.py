@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from pointsman.broker.destinations import Delivered, DeliveryFailed, make_sink
-from pointsman.broker.destinations.http import SHOWN_AT_MOST, HttpOptions, HttpSink
+from pointsman.destinations import Delivered, DeliveryFailed, make_sink
+from pointsman.destinations.http import SHOWN_AT_MOST, HttpOptions, HttpSink
 from pointsman.errors import InputError, MissingExtraError
 from tests.broker.destinations.deliveries import deliver, delivery
 from tests.broker.destinations.endpoint import Endpoint, running_endpoint

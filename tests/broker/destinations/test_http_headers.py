@@ -7,11 +7,11 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import assume, example, given
 
-from pointsman.broker.destinations import DeliveryFailed
-from pointsman.broker.destinations.http_headers import HTTP_FORM, TAKEN_PREFIX, headers_of, is_header_value
 from pointsman.cloudevents.attributes import Value, check_attributes
 from pointsman.cloudevents.data import natural_kind
 from pointsman.cloudevents.envelope import DATA, TYPES, envelope, read
+from pointsman.destinations import DeliveryFailed
+from pointsman.destinations.http import HTTP_FORM, TAKEN_PREFIX, headers_of, is_header_value
 from pointsman.message import Message
 from tests.broker.destinations.deliveries import delivery
 from tests.message.strategies import messages

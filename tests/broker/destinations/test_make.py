@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pointsman.broker.destinations import TYPES, SubjectOptions, make_sink, read_options
-from pointsman.broker.destinations.file import FileSink
-from pointsman.broker.destinations.folder import FolderSink
-from pointsman.broker.destinations.http import HttpOptions, HttpSink
-from pointsman.broker.destinations.queue import QueueSink
+from pointsman.destinations import TYPES, SubjectOptions, make_sink, read_options
+from pointsman.destinations.file import FileSink
+from pointsman.destinations.folder import FolderSink
+from pointsman.destinations.http import HttpOptions, HttpSink
+from pointsman.destinations.queue import QueueSink
 from pointsman.errors import InputError
 from pointsman.table.route import Place
 from pointsman.table.routing_table import RoutingTable

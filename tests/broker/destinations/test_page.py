@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pointsman.broker.destinations import TYPES
+from pointsman.destinations import TYPES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "destinations.md").read_text(encoding="utf-8")
 

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import pytest
 
-from pointsman.broker.destinations import DeliveryFailed, make_sink
+from pointsman.destinations import DeliveryFailed, make_sink
 from pointsman.errors import StoreError
 from pointsman.store.queue import Queue
 from tests.broker.destinations.deliveries import deliver, delivery

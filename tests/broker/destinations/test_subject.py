@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pointsman.broker.destinations import Delivered, DeliveryFailed, SubjectOptions, republished
-from pointsman.broker.destinations.subject import HOPS, MAXIMUM_HOPS
+from pointsman.destinations import Delivered, DeliveryFailed, SubjectOptions, republished
+from pointsman.destinations.subject import HOPS, MAXIMUM_HOPS
 from pointsman.message import Message
 from tests.broker.destinations.deliveries import delivery
 

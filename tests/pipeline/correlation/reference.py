@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from pointsman.broker.identity import derived_id
+from pointsman.broker.derived import derived_id
 from pointsman.errors import PointsmanError
 from pointsman.message import Message
 from pointsman.routing.saga import machine

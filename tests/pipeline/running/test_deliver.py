@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pointsman import Message
-from pointsman.broker.destinations import Delivered, DeliveryFailed, SubjectOptions
-from pointsman.broker.destinations import republished as published_again
+from pointsman.destinations import Delivered, DeliveryFailed, SubjectOptions
+from pointsman.destinations import republished as published_again
 from pointsman.errors import InputError
 from pointsman.pipeline import deliver, route
 from pointsman.pipeline.destinations.kafka import records

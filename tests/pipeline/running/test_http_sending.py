@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pointsman.broker.destinations import Delivered, DeliveryFailed
+from pointsman.destinations import Delivered, DeliveryFailed
 from pointsman.pipeline.destinations.http import Result, Sending, SendingOptions
 
 DOWN = DeliveryFailed("down")

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from pointsman.broker.following import RESULT_TYPE, result_body
-from pointsman.broker.identity import derived_id
-from pointsman.broker.publishing import REPLY_TO
+from pointsman.broker.derived import RESULT_TYPE, derived_id, result_body
+from pointsman.broker.publish import REPLY_TO
 from pointsman.broker.state import LATE, due_of
 from pointsman.errors import PointsmanError, SubjectError
 from pointsman.message import Message

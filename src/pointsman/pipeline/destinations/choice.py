@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from pointsman.broker.destinations import SubjectOptions, read_options
-from pointsman.broker.destinations.make import checked_options, revealed
+from pointsman.destinations import SubjectOptions, read_options
+from pointsman.destinations.registry import checked_options, revealed
 from pointsman.errors import InputError, PointsmanError
 from pointsman.pipeline.destinations.folder import RESTORED, Folder, OwnFolder
 from pointsman.pipeline.destinations.http import Http, SendingOptions

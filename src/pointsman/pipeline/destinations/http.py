@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
 
-from pointsman.broker.destinations.http import HttpOptions, HttpSink
-from pointsman.broker.destinations.interface import Delivered, DeliveryFailed, Sink
+from pointsman.destinations.base import Delivered, DeliveryFailed, Sink
+from pointsman.destinations.http import HttpOptions, HttpSink
 from pointsman.errors import MessageError, MissingExtraError
 from pointsman.pipeline.columns import MessageColumns, message_of
 from pointsman.pipeline.destinations.place import REASON, Turn, file_name

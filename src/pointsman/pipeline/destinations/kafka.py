@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pointsman.broker.destinations.http_headers import DESTINATION, IDEMPOTENCY_KEY, ROUTE
+from pointsman.destinations.http import DESTINATION, IDEMPOTENCY_KEY, ROUTE
 from pointsman.pipeline.columns import MessageColumns
 from pointsman.pipeline.destinations.place import Turn, filled
 

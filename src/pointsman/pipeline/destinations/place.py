@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pydantic import Field, model_validator
 
-from pointsman.broker.destinations.options import SUBJECT_PLACE, PathText
+from pointsman.destinations.base import SUBJECT_PLACE, PathText
 from pointsman.table.loading.schema import Name, Part
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pointsman.broker.destinations.durable import make_folder
-from pointsman.broker.destinations.subject import HOPS, MAXIMUM_HOPS
+from pointsman.destinations.file import make_folder
+from pointsman.destinations.subject import HOPS, MAXIMUM_HOPS
 from pointsman.pipeline.columns import MessageColumns
 from pointsman.pipeline.destinations.place import UNDELIVERED, Turn, filled
 

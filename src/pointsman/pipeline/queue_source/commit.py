@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from pointsman.broker.destinations.durable import sync_folder
+from pointsman.destinations.file import sync_folder
 from pointsman.errors import StoreError
 from pointsman.pipeline.queue_source import sql
 from pointsman.pipeline.queue_source.rows import drafts

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pointsman.broker.destinations.durable import make_folder, sync_folder
+from pointsman.destinations.file import make_folder, sync_folder
 from pointsman.pipeline.spark.kind import is_connect
 
 if TYPE_CHECKING:

@@ -94,6 +94,9 @@ class Problems:
 
 
 # -- what is wrong with a saga definition although it can be run: states that cannot be reached, or not be left
+#
+# Every event is taken to be possible in every state. An edge that an earlier one of the same state takes all events
+# from is never taken, and neither is one whose pattern matches no subject at all.
 
 
 @dataclass(frozen=True, slots=True)

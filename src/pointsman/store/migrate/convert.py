@@ -1,4 +1,4 @@
-"""What becomes of one message of another queue."""
+"""What becomes of one message of another queue, and how it is stored in the state that it was in there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an import did, counted as it goes."""
+"""The import: chunk by chunk, each in one transaction together with how far it got."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the two queues that can be taken over mean by what they store."""
+"""The messages of another queue, MiniQ or litequeue, read one by one.
+
+Its database is opened to read it only, and no trace is left there.
+"""
 
 from __future__ import annotations
 
@@ -93,6 +96,17 @@ def find_kind(name: str, columns: frozenset[str]) -> Kind:
 
 
 # -- opening another program's database to read it, without leaving a trace
+#
+# SQLite makes files beside a database in WAL mode even for a connection that only reads. Which way avoids that
+# depends on what lies there already:
+#
+#     a log that is in use       the program is running: its index is opened to be read only, and SQLite's locks hold
+#     a log that nobody uses     the program was killed: an index of our own is kept in memory, and nothing is locked
+#     no log                     all is in the database: read it as a file that does not change, and nothing is locked
+#     a rollback journal's mode  SQLite's own locks hold, and it makes no files
+#
+# Where nothing is locked, ``Opened.check`` tells whether somebody has written meanwhile. As the system drops the locks
+# that a process has on a file when that process closes it anywhere, a process must not open what it uses itself.
 
 
 MAGIC = b"SQLite format 3\0"

@@ -123,6 +123,9 @@ def _entered(track: Track, state: int) -> tuple[int, ...]:
 
 
 # -- routes that compete: of which each takes a part, and which are left with nothing
+#
+# Only routes of one strategy, one group and one dialect are compared. They are looked at in the order in which they are
+# asked, each with those asked before it.
 
 
 MOST_NAMED = 5

@@ -53,7 +53,10 @@ def field_of_answer(path: str) -> Callable[[object], object]:
     return value
 
 
-# -- what a routing table may say: the shape of its yaml, which is also its json schema
+# -- what a routing table may say: the shape of its YAML, which is also its JSON Schema
+#
+# These models say what stands where. What a text among them means (a pattern, a predicate, a template) is read by
+# ``compile``, so that every mistake is reported with its place.
 
 
 DialectName = Literal["nats", "amqp", "zato", "mqtt"]

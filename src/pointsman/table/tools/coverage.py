@@ -142,7 +142,7 @@ class Coverage:
         }
 
 
-# -- coverage as one page of html that needs nothing else
+# -- coverage as one page of HTML that needs nothing else
 
 
 STYLE = """

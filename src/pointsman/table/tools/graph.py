@@ -60,7 +60,7 @@ def _compensation(move: Move) -> str:
     return "" if move.compensate is None else f", compensate {move.compensate.value}"
 
 
-# -- a table, or one of its sagas, as a graph: boxes in columns and lines between them
+# -- A table, or one of its sagas, as a graph: boxes in columns and lines between them
 
 
 Shape = Literal["pattern", "translation", "route", "destination", "state", "final", "start"]

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from pointsman.broker.destinations.durable import make_folder
-from pointsman.broker.destinations.interface import Delivered, DeliveryFailed
-from pointsman.broker.destinations.options import SUBJECT_PLACE, Options, PathText, filled
+from pointsman.destinations.base import SUBJECT_PLACE, Delivered, DeliveryFailed, Options, PathText, filled
+from pointsman.destinations.file import make_folder
 from pointsman.errors import InputError, PointsmanError, StoreError
 from pointsman.table.loading.schema import DialectName
 

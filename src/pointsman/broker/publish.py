@@ -1,24 +1,23 @@
-"""Publishing: the stages receive, authorize, translate, resolve, select and deliver, in one transaction.
-
-What a message moves besides (the commands of a saga, the result of a gathering) is published in the same transaction,
-so that the state and the deliveries that follow from it are there together or not at all.
-"""
+"""Publishing: a message is made of what is given, decided by the table and stored, in one transaction."""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from pointsman.broker.following import commands_of, result_of
+from pointsman._util import json_text
+from pointsman.broker.derived import commands_of, new_id, result_of
 from pointsman.broker.state import StoredState, keep_reply, take_reply, write_changes
-from pointsman.broker.wildcards import Targets, Wildcards, bury, note_of
-from pointsman.errors import AccessError, RoutingError
+from pointsman.broker.wildcards import Targets, Wildcards, bury, check_names, note_of
+from pointsman.errors import AccessError, InputError, MessageError, RoutingError, StoreError
 from pointsman.message import Message
 from pointsman.store import statements
-from pointsman.store.message import Draft, write_envelope
+from pointsman.store.message import Draft, data_bytes, write_envelope
 from pointsman.store.put import Putter, Target
 from pointsman.store.settle import Random
 from pointsman.store.store import Store
@@ -28,6 +27,65 @@ from pointsman.subscriptions.output_adapter import ROUTE, SubscriptionDelivery
 from pointsman.table.correlate import Followed, SagaMove
 from pointsman.table.decision import Decision, Delivery, Problem
 from pointsman.table.routing_table import RoutingTable
+
+Body = bytes | str | Mapping[str, Any] | Sequence[Any]
+
+
+def make_message(
+    store: Store, subject: str | Sequence[str] | Message, body: Body, fields: Mapping[str, Any]
+) -> Message:
+    """The message; fields that are None count as not given.
+
+    The subject may be given as its segments, or as a whole ``Message``, which has its body and fields already. A body
+    that is no text and no bytes is written as JSON. Raises ``MessageError``, ``SubjectError`` and ``StoreError``.
+    """
+    given = {key: value for key, value in fields.items() if value is not None}
+    if isinstance(subject, Message):
+        if body or given:
+            extra = ", ".join(["body"] * bool(body) + list(given))
+            raise MessageError("bad-message", f"it is a whole message already, and {extra} cannot be given besides")
+        return subject
+    now = store.settings.clock()
+    defaults: dict[str, Any] = {"id": new_id(now), "time": datetime.fromtimestamp(now, UTC)}
+    if isinstance(body, bytes | str):
+        content = data_bytes(body, store.settings.max_bytes)
+    else:
+        content = json_text.compact(body)
+        defaults["content_type"] = "application/json"
+    return Message(store.keys.text(subject), content, **defaults | given)
+
+
+def read_table(
+    table: RoutingTable | str | Path | None, environment: str | None, functions: Mapping[str, Callable[..., Any]]
+) -> RoutingTable:
+    """The table itself, or the one in a file; without any, one that has no routes.
+
+    Raises as ``RoutingTable.load``, and ``InputError``: ``bad-setting`` for a name that the broker keeps for itself,
+    ``function-not-given`` for a table that was loaded without its functions.
+    """
+    if table is None:
+        return RoutingTable.parse("dialect: amqp")
+    read = table if isinstance(table, RoutingTable) else RoutingTable.load(table, environment, functions)
+    check_names(read)
+    missing = [name for name, function in read.functions.items() if function is None]
+    if missing:
+        problem = f"the table needs the Python function {missing[0]!r}: load it with functions={{{missing[0]!r}: …}}"
+        raise InputError("function-not-given", problem)
+    return read
+
+
+def check_handler(table: RoutingTable, destination: str) -> None:
+    """Raises ``StoreError`` (``no-destination``) unless the table has such a destination, for a handler."""
+    known = table.destinations.get(destination)
+    if not table.has_destination(destination) or (known is not None and known.type != "handler"):
+        raise StoreError("no-destination", f"the table has no destination {destination!r} of the type 'handler'")
+
+
+# -- publishing: the stages receive, authorize, translate, resolve, select and deliver, in one transaction
+#
+# What a message moves besides (the commands of a saga, the result of a gathering) is published in the same transaction,
+# so that the state and the deliveries that follow from it are there together or not at all.
+
 
 LOG = logging.getLogger("pointsman.broker")
 REPLY_TO = "reply-to"

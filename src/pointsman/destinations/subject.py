@@ -11,8 +11,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from pointsman.broker.destinations.interface import Delivered, DeliveryFailed
-from pointsman.broker.destinations.options import Options, filled
+from pointsman.destinations.base import Delivered, DeliveryFailed, Options, filled
 from pointsman.message import Message
 
 HOPS = "pointsman-hops"

@@ -8,11 +8,8 @@ import logging
 from collections.abc import Callable
 
 from pointsman.broker.committer import Committer
-from pointsman.broker.consumer import Consumer
-from pointsman.broker.delivering import Deliverer
-from pointsman.broker.leases import LeaseKeeper
+from pointsman.broker.deliver import Consumer, Deliverer, LeaseKeeper, Received
 from pointsman.broker.outcomes import Attempt, Outcomes
-from pointsman.broker.received import Received
 from pointsman.broker.timers import next_due
 from pointsman.store.lease import messages_of
 from pointsman.store.store import Store

@@ -6,9 +6,8 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
 
-from pointsman.broker.consumer import Consumer
-from pointsman.broker.publishing import INBOX, TEMPORARY, Published
-from pointsman.broker.received import Received
+from pointsman.broker.deliver import Consumer, Received
+from pointsman.broker.publish import INBOX, TEMPORARY, Published
 from pointsman.errors import RoutingError
 from pointsman.message import Message
 from pointsman.store.store import Store

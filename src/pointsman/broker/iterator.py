@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
-from pointsman.broker.received import Received
+from pointsman.broker.deliver import Received
 
 Close = Callable[[], Awaitable[None]]
 Held = tuple[Received, "asyncio.Future[None]"]

@@ -17,9 +17,8 @@ from urllib.parse import quote
 from pydantic import Field
 
 from pointsman._util import json_text
-from pointsman.broker.destinations.durable import make_folder, sync_folder, write_whole
-from pointsman.broker.destinations.interface import Delivered, DeliveryFailed
-from pointsman.broker.destinations.options import Options, PathText
+from pointsman.destinations.base import Delivered, DeliveryFailed, Options, PathText
+from pointsman.destinations.file import make_folder, sync_folder, write_whole
 from pointsman.errors import InputError
 
 LONGEST_NAME = 180

@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pointsman.broker.consumer import Act, Consumer
-from pointsman.broker.publishing import Publisher
+from pointsman.broker.deliver import Act, Consumer
+from pointsman.broker.publish import Publisher
 from pointsman.errors import AccessError, InputError
 from pointsman.patterns.pattern import Pattern
 from pointsman.store import statements

@@ -1,22 +1,83 @@
-"""From what the table says of a destination to the sink that takes its deliveries."""
+"""The types of destinations as data, and the sink that is made of what a table says of one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
 from pointsman._util.secrets import reveal
-from pointsman.broker.destinations.interface import Sink
-from pointsman.broker.destinations.options import Options
-from pointsman.broker.destinations.types import TYPES, DestinationType
+from pointsman.destinations.base import NoOptions, Options, Sink
+from pointsman.destinations.file import FileOptions, FileSink
+from pointsman.destinations.folder import FolderOptions, FolderSink
+from pointsman.destinations.http import HttpOptions, HttpSink
+from pointsman.destinations.queue import QueueOptions, QueueSink
+from pointsman.destinations.subject import SubjectOptions
 from pointsman.errors import InputError
 
 if TYPE_CHECKING:
     from pointsman.table.route import Place
+
+
+class Repeated(StrEnum):
+    """What a delivery that comes twice leaves at the destination."""
+
+    ONCE = "once"
+    """The destination has it once."""
+    TWICE = "twice"
+    """The destination has it twice, with one delivery id."""
+    RECEIVER = "receiver"
+    """The receiver is told the delivery id and can tell."""
+
+
+class DestinationType(NamedTuple):
+    """What a type of destination can do."""
+
+    options: type[Options]
+    repeated: Repeated
+    retries: bool
+    """Whether there are failures after which another attempt is made."""
+    sink: Callable[[str, Any, Path], Sink] | None
+    """Makes the sink of a destination from its name, its options and the folder; None if the broker is the sink."""
+
+    @property
+    def option_names(self) -> tuple[str, ...]:
+        """The options in the order in which they are documented."""
+        return tuple(self.options.model_fields)
+
+
+def _file(name: str, options: FileOptions, folder: Path) -> Sink:
+    return FileSink(name, folder / options.path)
+
+
+def _folder(name: str, options: FolderOptions, folder: Path) -> Sink:
+    return FolderSink(name, folder / options.path)
+
+
+def _queue(name: str, options: QueueOptions, folder: Path) -> Sink:
+    return QueueSink(name, options, folder / options.path)
+
+
+def _http(name: str, options: HttpOptions, _: Path) -> Sink:
+    return HttpSink(name, options)
+
+
+TYPES: dict[str, DestinationType] = {
+    "handler": DestinationType(NoOptions, Repeated.RECEIVER, retries=True, sink=None),
+    "subject": DestinationType(SubjectOptions, Repeated.ONCE, retries=False, sink=None),
+    "queue": DestinationType(QueueOptions, Repeated.ONCE, retries=True, sink=_queue),
+    "file": DestinationType(FileOptions, Repeated.TWICE, retries=True, sink=_file),
+    "folder": DestinationType(FolderOptions, Repeated.ONCE, retries=True, sink=_folder),
+    "http": DestinationType(HttpOptions, Repeated.RECEIVER, retries=True, sink=_http),
+}
+
+
+# -- from what the table says of a destination to the sink that takes its deliveries
+
 
 Read = TypeVar("Read", bound=Options)
 
