@@ -4,7 +4,7 @@
     random              each as likely as the other
     least-connections   the one with the fewest in flight; of equal ones, the first
     weighted            smooth: of every sum(weights) choices, each gets exactly its weight, interleaved
-    sticky              the same one for the same key (``sticky.py``)
+    sticky              the same one for the same key (below)
 
 A destination of the weight 0 is never chosen by any of them; only ``weighted`` makes a difference between the others.
 

@@ -15,7 +15,7 @@
     addressed      for messages that did not go to the queue itself alone: to whom they went, for ``retry``
     seen           ids of messages that were pruned, for as long as their repetition is noticed
     state          what routing remembers: sagas, gatherers, breakers, balance positions
-    wildcard_...   wildcard subscriptions, see ``wildcard_tables.py``
+    wildcard_...   wildcard subscriptions, see below
 
 A delivery is a row of exactly one of ready, leased, delayed and dead, named by subscription, message and via. Times are
 whole microseconds of the queue's own time (see ``transaction.py``).

@@ -157,7 +157,7 @@ class State:
 class SagaDefinition:
     """A saga that was checked: every move leads to a state that is there, and no ``then`` goes round in a circle.
 
-    Made by ``read_definition`` (``saga_reader.py``) from plain data. Immutable; safe between threads.
+    Made by ``read_definition`` (``reader.py``) from plain data. Immutable; safe between threads.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Sagas: a state machine for each correlation id, declared as data (``saga_definition.py``).
+"""Sagas: a state machine for each correlation id, declared as data (``definition.py``).
 
             an event of ``starts``
     (none) ────────────────────────▶ a state ──▶ … ──▶ a final state
