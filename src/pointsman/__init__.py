@@ -8,6 +8,7 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from pointsman._util.extras import require
 from pointsman._version import __version__
 from pointsman.errors import PointsmanError
 
@@ -53,6 +54,8 @@ _PLACES = {
 def __getattr__(name: str) -> object:
     """A module is imported when a name of it is used: no command waits for what only others need."""
     if name in _PLACES:
+        if name == "CompiledIndex":
+            require("numpy", "numba", "pyarrow")
         found = getattr(import_module(_PLACES[name]), name)
         globals()[name] = found
         return found

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from pointsman import _version
+from pointsman._util.extras import as_missing_extra
 from pointsman.cli.commands import Commands
 from pointsman.cli.output import show_error
 from pointsman.cli.spark_log import error_stream
@@ -53,6 +54,12 @@ def _run(arguments: list[str]) -> int:
         result = app(arguments, prog_name="pointsman", standalone_mode=False)
     except PointsmanError as error:
         show_error(error, as_json=as_json, file=error_stream())
+        return 2
+    except ModuleNotFoundError as error:
+        missing = as_missing_extra(error)
+        if missing is None:
+            raise
+        show_error(missing, as_json=as_json, file=error_stream())
         return 2
     except typer.Abort:
         return 130

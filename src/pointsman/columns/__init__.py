@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pointsman._util.extras import require
+
 if TYPE_CHECKING:
     from pointsman.columns.routed import Routed, route
 
@@ -23,6 +25,7 @@ def __getattr__(name: str) -> Any:
     # numpy, numba and pyarrow are imported when somebody routes.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    require("numpy", "numba", "pyarrow")
     from pointsman.columns import routed
 
     return getattr(routed, name)

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, TypeVar, get_args
 
+from pointsman._util.extras import is_installed, require
 from pointsman.errors import InputError, PointsmanError
 from pointsman.subscriptions.exporting import Columns, exported
 from pointsman.subscriptions.importing import Imported, Progress
@@ -135,17 +136,18 @@ def count_entries(path: Path, form: Form | None = None) -> int | None:
 
 
 def _chosen(path: Path, form: Form | None) -> Form:
-    if form is None:
-        return "parquet" if path.suffix == ".parquet" else "jsonl"
-    if form not in get_args(Form):
+    chosen: Form = form or ("parquet" if path.suffix == ".parquet" else "jsonl")
+    if chosen not in get_args(Form):
         raise InputError("bad-usage", f"there is no format {form!r}; there are {', '.join(get_args(Form))}")
-    return form
+    if chosen == "parquet":
+        require("pyarrow")
+    return chosen
 
 
 def _is_large(path: Path) -> bool:
-    """Whether it pays to load the compiled code."""
+    """Whether it pays to load the compiled code, if that can be used."""
     try:
-        return path != STANDARD and path.stat().st_size >= LARGE
+        return path != STANDARD and path.stat().st_size >= LARGE and is_installed("numba") and is_installed("pyarrow")
     except OSError:
         return False
 
