@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from cloudevents.core.v1.event import CloudEvent
 
 _OWN_ID: Any = object()
+SHOWN_BODY = 60
+"""Bytes of a body in the ``repr`` of a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,11 @@ class Message:
     #: The message's own id unless given; None says that it is not known.
     correlation_id: str | None = _OWN_ID
     causation_id: str | None = None
+
+    def __repr__(self) -> str:
+        """The fields that tell messages apart; a long body is cut."""
+        body = f"{self.body[:SHOWN_BODY]!r}{'…' if len(self.body) > SHOWN_BODY else ''}"
+        return f"Message({self.subject!r}, {body}, id={self.id!r}, metadata={dict(self.metadata)!r})"
 
     def __post_init__(self) -> None:
         _check_text("subject", self.subject)

@@ -82,6 +82,9 @@ class Broker:
         self.subscriptions = BrokerSubscriptions(self.table, lambda: self.queue.store)
         """The wildcard subscriptions: who gets messages by their metadata, at which destinations of the table."""
 
+    def __repr__(self) -> str:
+        return f"Broker({str(self._path)!r}, {self.table!r}, {'closed' if self._open is None else 'open'})"
+
     # -- life
 
     async def __aenter__(self) -> Self:

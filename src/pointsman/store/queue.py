@@ -98,6 +98,9 @@ class Queue:
         self.store = Store(path, self.settings)
         self._popping = Popping(self.store)
 
+    def __repr__(self) -> str:
+        return f"Queue({str(self.store.path)!r})"
+
     def __enter__(self) -> Queue:
         return self
 

@@ -75,6 +75,10 @@ class RoutingTable:
         for number, rule in enumerate(self.translations):
             self.translator.add(rule.template.source, number)
 
+    def __repr__(self) -> str:
+        chosen = "" if self.environment is None else f", environment {self.environment!r}"
+        return f"<RoutingTable {self.hash[:12]}: {len(self.routes)} routes{chosen}>"
+
     @classmethod
     def load(
         cls,
