@@ -313,3 +313,12 @@ def test_a_time_without_a_zone_is_in_utc_whatever_the_zone_of_the_session_is(
         spark.conf.set("spark.sql.session.timeZone", str(before))
     ten = int(datetime(2026, 1, 1, 10, tzinfo=UTC).timestamp()) * 1_000_000
     assert {row.id: row.at for row in rows} == dict.fromkeys(texts, ten) | {"2026-01-01": ten - 36_000_000_000}
+
+
+def test_a_file_of_json_without_lines_has_no_messages(spark: SparkSession, tmp_path: Path) -> None:
+    """On both kinds of session: an empty DataFrame has to say its columns."""
+    path = tmp_path / "empty.jsonl"
+    path.write_text("\n")
+    assert read_messages(spark, path).count() == 0
+    path.write_text("")
+    assert read_messages(spark, path).count() == 0

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PLACE = "pointsman_place"
 """The column that orders the messages of a batch by file and line."""
+STARTS = "file string, block bigint, offset bigint, start bigint, label string"
 STAGE = "receive"
 CORRUPT = "pointsman_corrupt"
 
@@ -48,7 +49,7 @@ def read_lines(
         sf.monotonically_increasing_id().alias("row"),
     )
     starts, files = _starts(lines)
-    known = sf.broadcast(spark.createDataFrame(starts))
+    known = sf.broadcast(spark.createDataFrame(starts, STARTS))
     placed = lines.join(known, ["file", "block"], "left").where(_has_text())
     named = placed.select(
         "line",
@@ -185,9 +186,8 @@ def _has_text() -> Column:
     return sf.length(sf.trim("line", sf.lit(WHITE_SPACE))) > 0
 
 
-def _starts(lines: DataFrame) -> tuple[Any, tuple[str, ...]]:
+def _starts(lines: DataFrame) -> tuple[list[tuple[Any, ...]], tuple[str, ...]]:
     """For each part of a file that a task reads, what turns its rows into positions and lines; and the files."""
-    import pyarrow as pa
     from pyspark.sql import functions as sf
 
     parts = lines.groupBy("file", "block").agg(sf.min("row").alias("first"), sf.count("*").alias("size")).collect()
@@ -201,9 +201,8 @@ def _starts(lines: DataFrame) -> tuple[Any, tuple[str, ...]]:
         read[file] += part["size"]
         label = f"{PurePosixPath(local_path(file)).name} line " if len(paths) > 1 else "line "
         start = (numbers[file] << LINE_BITS) + offset
-        rows.append({"file": file, "block": part["block"], "offset": offset, "start": start, "label": label})
-    kinds = {"file": pa.string(), "block": pa.int64(), "offset": pa.int64(), "start": pa.int64(), "label": pa.string()}
-    return pa.Table.from_pylist(rows, pa.schema(kinds)), tuple(map(local_path, paths))
+        rows.append((file, part["block"], offset, start, label))
+    return rows, tuple(map(local_path, paths))
 
 
 def local_path(url: str) -> str:
