@@ -8,7 +8,7 @@ import pytest
 
 from pointsman.errors import InputError
 from pointsman.pipeline.shared_folder import DRIVER, meet
-from pointsman.pipeline.spark.session import is_local, python_variables
+from pointsman.pipeline.spark.session import is_local, on_this_machine, python_variables
 from pointsman.pipeline.state.batches import mounted
 
 HERE = "/usr/bin/python3"
@@ -50,3 +50,10 @@ def test_what_the_driver_keeps_must_be_mounted(path: str) -> None:
         mounted(path)
     assert caught.value.code == "bad-usage"
     assert [str(mounted(each)) for each in ("/a/b", "file:///a/b", "file:/a%20b", "a")] == ["/a/b", "/a/b", "/a b", "a"]
+
+
+@pytest.mark.parametrize(("heap", "outside"), [("1g", "512m"), ("3072m", "1536m")])
+def test_memory_outside_of_the_heap_follows_the_heap_that_was_chosen(heap: str, outside: str) -> None:
+    """Not the one that this machine would have by default."""
+    settings = on_this_machine(heap)
+    assert (settings["spark.driver.memory"], settings["spark.memory.offHeap.size"]) == (heap, outside)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from pointsman.errors import PointsmanError
+from pointsman.errors import InputError, PointsmanError
 
 SHOWN = 1 << 14
 """Bytes of the log that are shown if Spark does not start."""
@@ -38,7 +38,7 @@ def spark_log(path: Path | None = None) -> Iterator[None]:
     if _own is not None:
         yield
         return
-    handle, name = (os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC), str(path)) if path else _temporary()
+    handle, name = (os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), str(path)) if path else _temporary()
     sys.stderr.flush()
     before = os.dup(2)
     # A test may have put another stream in its place.
@@ -57,7 +57,7 @@ def spark_log(path: Path | None = None) -> Iterator[None]:
         has_java_ended = error.code == "java-ended"
         if has_java_ended:
             error.problem += f" What Spark printed is in {name}"
-        elif error.code == "spark-failed":
+        elif error.code == "spark-failed" and not isinstance(error, InputError):
             with Path(name).open("rb") as said:
                 _own.write(said.read(SHOWN).decode(errors="replace"))
         raise

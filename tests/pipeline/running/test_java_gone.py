@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 NOISY = """
 import atexit, importlib, logging, sys, threading, time
 from pointsman.cli.spark_log import spark_log
-from pointsman.errors import InputError
+from pointsman.errors import PointsmanError
 
 def talk():
     pages = "There was an exception while executing the Python Proxy " * 2_000
@@ -31,7 +31,7 @@ def failing(*_, **__):
         threading.Thread(target=talk, daemon=True).start()
         time.sleep(0.2)
         logging.getLogger("pointsman.pipeline").warning("a warning of our own")
-        raise InputError("CODE", "the Java process of Spark does not answer: Killed.")
+        raise PointsmanError("CODE", "the Java process of Spark does not answer: Killed.")
 
 # As Spark's own ends do, which give the threads time to talk.
 atexit.register(time.sleep, 0.3)
